@@ -1,1 +1,6 @@
-#![allow(unused)] pub fn x(){}
+//! Runloom, an Agent Protocol server.
+
+pub mod domain;
+pub mod engine;
+pub mod executor;
+pub mod storage;

@@ -1,0 +1,3 @@
+//! Runs claimed runs: claim, lease, heartbeat, recovery, the live log.
+
+pub mod port;
