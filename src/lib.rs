@@ -1,5 +1,7 @@
 //! Runloom, an Agent Protocol server.
 
+pub mod agents;
+pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod executor;

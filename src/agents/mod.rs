@@ -1,0 +1,2 @@
+//! Agents (stands for the real ones).
+pub mod registry;
