@@ -5,15 +5,21 @@
 
 mod agents;
 mod auth;
+mod disconnect;
 mod follow;
 mod items;
+mod memory;
+mod outbox;
 mod runs;
 mod threads;
+mod wait;
 
 use std::sync::Arc;
 
 pub use auth::{Caller, Keys};
 pub use follow::{Follow, Followed, From};
+pub use memory::StoredMemories;
+pub use outbox::Courier;
 pub use runs::{Finished, Pause, StartRun, Started, ThreadTarget};
 pub use threads::{IfExists, ThreadPatch, ThreadView};
 
