@@ -13,6 +13,7 @@ mod outbox;
 mod runs;
 mod threads;
 mod wait;
+mod watch;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub use memory::StoredMemories;
 pub use outbox::Courier;
 pub use runs::{Finished, Pause, StartRun, Started, ThreadTarget};
 pub use threads::{IfExists, ThreadPatch, ThreadView};
+pub use watch::{Gap, Opening, Running, Watch, Watched};
 
 use crate::agents::registry::Registry;
 use crate::domain::clock::{Clock, IdGen};
