@@ -1,0 +1,84 @@
+//! The envelope of an event. CDDL, section 3 (`Event`).
+
+use std::sync::Arc;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::{Map, Value};
+
+use super::{
+    Checkpoint, CustomData, InputRequestedData, LifecycleData, MessagesData, Number, TaskData,
+    ToolsData, UpdatesData,
+};
+use crate::domain::clock::Ts;
+use crate::domain::ids::Namespace;
+
+/// Something that happened on a thread.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    pub number: Number,
+    pub at: Ts,
+    pub namespace: Namespace,
+    /// Only on the channels `messages` and `tools`.
+    pub node: Option<Arc<str>>,
+    pub data: Data,
+}
+
+/// What happened; its kind is the event's `method`.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+#[serde(untagged)]
+pub enum Data {
+    Values(Map<String, Value>),
+    Updates(UpdatesData),
+    Messages(MessagesData),
+    Tools(ToolsData),
+    Lifecycle(LifecycleData),
+    Input(InputRequestedData),
+    Checkpoints(Checkpoint),
+    Tasks(TaskData),
+    Custom(CustomData),
+}
+
+impl Data {
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Values(_) => "values",
+            Self::Updates(_) => "updates",
+            Self::Messages(_) => "messages",
+            Self::Tools(_) => "tools",
+            Self::Lifecycle(_) => "lifecycle",
+            Self::Input(_) => "input.requested",
+            Self::Checkpoints(_) => "checkpoints",
+            Self::Tasks(_) => "tasks",
+            Self::Custom(_) => "custom",
+        }
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut event = serializer.serialize_struct("Event", 5)?;
+        event.serialize_field("type", "event")?;
+        event.serialize_field("eventId", &format_args!("{}", self.number))?;
+        event.serialize_field("seq", &self.number)?;
+        event.serialize_field("method", self.data.method())?;
+        event.serialize_field("params", &Params(self))?;
+        event.end()
+    }
+}
+
+struct Params<'a>(&'a Event);
+
+impl Serialize for Params<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(event) = self;
+        let members = if event.node.is_some() { 4 } else { 3 };
+        let mut params = serializer.serialize_struct("params", members)?;
+        params.serialize_field("namespace", &event.namespace)?;
+        params.serialize_field("timestamp", &event.at.millis())?;
+        if let Some(node) = &event.node {
+            params.serialize_field("node", node)?;
+        }
+        params.serialize_field("data", &event.data)?;
+        params.end()
+    }
+}
