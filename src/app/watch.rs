@@ -31,7 +31,10 @@ pub enum Watched {
     Opening(Box<Opening>),
     /// The state that the next checkpoint of this namespace is folded onto; `None` if it is no
     /// longer known. Only for watchers that fold.
-    Base { namespace: Namespace, state: Option<State> },
+    Base {
+        namespace: Namespace,
+        state: Option<State>,
+    },
     Event(Arc<Logged>),
     /// Events are missing before the next one.
     Gap(Gap),

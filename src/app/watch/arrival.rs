@@ -179,8 +179,7 @@ impl Watch {
                 };
                 so_far.seq = logged.seq;
                 so_far.head = Some(Some(*checkpoint_id));
-                so_far.last =
-                    Some(Last { run: run.id, attempt: logged.attempt, seq: logged.seq });
+                so_far.last = Some(Last { run: run.id, attempt: logged.attempt, seq: logged.seq });
                 so_far.running = Some(Running { run_id: run.id, agent_id: run.agent_id.clone() });
                 so_far.events.clear();
             }

@@ -1,3 +1,5 @@
 //! The thread streaming protocol: watching, steering and rewinding a thread over one connection.
 
+mod filter;
+mod frames;
 mod wire;

@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    Checkpoint, CustomData, InputRequestedData, LifecycleData, MessagesData, Number, TaskData,
-    ToolsData, UpdatesData,
+    Checkpoint, CustomData, InputRequestedData, LifecycleData, MessagesData, Number, ResumeGap,
+    TaskData, ToolsData, UpdatesData,
 };
 use crate::domain::clock::Ts;
 use crate::domain::ids::Namespace;
@@ -36,6 +36,8 @@ pub enum Data {
     Checkpoints(Checkpoint),
     Tasks(TaskData),
     Custom(CustomData),
+    /// Told on every channel, in the form of a custom event: the protocol has none for it.
+    ResumeGap(ResumeGap),
 }
 
 impl Data {
@@ -49,7 +51,7 @@ impl Data {
             Self::Input(_) => "input.requested",
             Self::Checkpoints(_) => "checkpoints",
             Self::Tasks(_) => "tasks",
-            Self::Custom(_) => "custom",
+            Self::Custom(_) | Self::ResumeGap(_) => "custom",
         }
     }
 }

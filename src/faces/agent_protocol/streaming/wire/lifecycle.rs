@@ -31,6 +31,12 @@ pub struct LifecycleData {
     pub checkpoint: Option<CheckpointRef>,
 }
 
+impl LifecycleData {
+    pub fn new(event: AgentStatus, graph: Option<&Arc<str>>) -> Self {
+        Self { event, graph_name: graph.cloned(), cause: None, error: None, checkpoint: None }
+    }
+}
+
 /// What made a nested graph start.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]

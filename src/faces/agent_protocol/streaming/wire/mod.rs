@@ -17,21 +17,21 @@ mod tools;
 pub use block::{BlockDelta, ContentBlock, ToolCallFields};
 pub use channel::{Channel, EventStreamRequest, NamespacePath, SubscribeParams};
 pub use command::{
-    AgentGetTreeParams, Config, Envelope, Goto, InputInjectParams, InputMessage, InputRespondEntry, InputRole,
-    InputRespondParams, ListCheckpointsParams, OneOrMany, ReconnectParams, RunSend, RunStartParams,
-    StateForkParams, StateGetParams, UnsubscribeParams,
+    AgentGetTreeParams, Config, Envelope, Goto, InputInjectParams, InputMessage, InputRespondEntry,
+    InputRespondParams, InputRole, ListCheckpointsParams, OneOrMany, ReconnectParams, RunSend,
+    RunStartParams, StateForkParams, StateGetParams, UnsubscribeParams,
 };
 pub use event::{Data, Event};
 pub use lifecycle::{
     AgentStatus, AgentStatusEntry, AgentTreeNode, CheckpointRef, LifecycleCause, LifecycleData,
 };
-pub use messages::{
-    InputTokenDetails, MessageRole, MessagesData, OutputTokenDetails, UsageInfo,
-};
+pub use messages::{InputTokenDetails, MessageRole, MessagesData, OutputTokenDetails, UsageInfo};
 pub use number::Number;
-pub use passthrough::{Checkpoint, CustomData, InputRequestedData, TaskData, UpdatesData};
+pub use passthrough::{
+    Checkpoint, CustomData, InputRequestedData, ResumeGap, TaskData, UpdatesData,
+};
 pub use reply::{
-    AgentResult, CheckpointSummary, ErrorCode, ForkResult, Listed, ReconnectResult, Reply, ResponseMeta,
-    RunResult, StateGetResult, SubscribeResult,
+    AgentResult, CheckpointSummary, ErrorCode, ForkResult, Listed, ReconnectResult, Reply,
+    ResponseMeta, RunResult, StateGetResult, SubscribeResult,
 };
 pub use tools::ToolsData;

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::Number;
+
+use crate::app::Gap;
 use crate::domain::checkpoint::Source;
 use crate::domain::ids::{CheckpointId, InterruptId, TaskId};
 use crate::domain::run::RunError;
@@ -60,4 +63,40 @@ pub struct TaskData {
     /// What it stopped at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interrupts: Vec<InputRequestedData>,
+}
+
+impl TaskData {
+    pub fn new(id: TaskId, name: &Arc<str>) -> Self {
+        Self {
+            id,
+            name: name.clone(),
+            step: None,
+            result: None,
+            error: None,
+            retry_in_ms: None,
+            interrupts: Vec::new(),
+        }
+    }
+}
+
+/// Events are missing here: they are no longer kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "name", rename = "resume_gap")]
+pub struct ResumeGap {
+    payload: Missing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Missing {
+    after: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_available: Option<Number>,
+}
+
+impl From<Gap> for ResumeGap {
+    fn from(gap: Gap) -> Self {
+        let first_available = gap.first_available.map(|seq| Number::of(seq, 0));
+        Self { payload: Missing { after: Number::end_of(gap.after), first_available } }
+    }
 }
