@@ -46,7 +46,9 @@ impl App {
     pub(crate) fn runnable_agent(&self, id: Option<&str>) -> Result<Arc<Agent>> {
         let agent = match id {
             Some(id) => self.agent(id)?,
-            None => self.0.agents.default_agent(),
+            None => self.0.agents.default_agent().ok_or_else(|| {
+                Error::not_found("agent_not_found", "this server has no agents")
+            })?,
         };
         match &agent.unavailable {
             None => Ok(agent),

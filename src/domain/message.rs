@@ -223,6 +223,12 @@ impl Message {
     }
 }
 
+impl From<Message> for Value {
+    fn from(message: Message) -> Self {
+        message.to_value()
+    }
+}
+
 /// The id of the `ordinal`-th message that `source` (a run or a task) makes.
 pub fn derived_id(source: Uuid, ordinal: usize) -> String {
     Uuid::new_v5(&source, format!("message:{ordinal}").as_bytes()).to_string()
