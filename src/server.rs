@@ -12,11 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 pub use setup::{Builder, Setup};
 
-use crate::agents::registry::Registry;
+use crate::agents::intake;
+use crate::agents::registry::{Agent, Registry};
 use crate::app::{App, Courier, Parts, StoredMemories};
 use crate::domain::error::Result;
 use crate::domain::ids::AgentId;
 use crate::domain::run::Run;
+use crate::engine::Graph;
 use crate::executor::port::{Graphs, Intake, Memories, RunLedger, Runnable};
 use crate::executor::{self, Ports, Service};
 use crate::storage::Store;
@@ -132,16 +134,17 @@ impl Graphs for AgentGraphs {
     }
 }
 
-struct AgentGraph(Arc<crate::agents::registry::Agent>);
+struct AgentGraph(Arc<Agent>);
 
 impl Runnable for AgentGraph {
-    fn graph(&self) -> &Arc<crate::engine::Graph> {
+    fn graph(&self) -> &Arc<Graph> {
         &self.0.graph
     }
 
     fn intake(&self, run: &Run) -> Result<Intake> {
-        let input = crate::agents::intake::update(&self.0, &run.spec, run.id)?;
-        let update = run.spec.command.as_ref().and_then(|command| command.update.clone());
-        Ok(Intake { input, update: update.map(crate::engine::Update::from_object) })
+        Ok(Intake {
+            input: intake::update(&self.0, &run.spec, run.id)?,
+            update: intake::command_update(&run.spec, run.id)?,
+        })
     }
 }

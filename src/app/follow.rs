@@ -36,7 +36,10 @@ pub enum Followed {
     Event(Arc<Logged>),
     /// Events after `after` are no longer kept; the next one is at `first_available` (`None`:
     /// nothing is).
-    Gap { after: Seq, first_available: Option<Seq> },
+    Gap {
+        after: Seq,
+        first_available: Option<Seq>,
+    },
     /// The run is over; nothing follows. The run as it ended.
     End(Box<Run>),
 }

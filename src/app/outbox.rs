@@ -95,7 +95,8 @@ impl Courier {
             let signature = sign(secret, seconds, &body);
             request = request.header("runloom-signature", format!("t={seconds},v1={signature}"));
         }
-        let answer = request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
+        let answer =
+            request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
         if answer.status().is_success() {
             return Ok(());
         }

@@ -110,7 +110,12 @@ impl App {
     }
 
     /// Newest first.
-    pub async fn run_search(&self, who: &Caller, filter: &RunFilter, page: Page) -> Result<Vec<Run>> {
+    pub async fn run_search(
+        &self,
+        who: &Caller,
+        filter: &RunFilter,
+        page: Page,
+    ) -> Result<Vec<Run>> {
         json::refuse_nul_in("metadata", &filter.metadata)?;
         self.0.store.run_search(&who.owner, filter, page).await
     }
@@ -204,7 +209,8 @@ impl App {
                 let why = "a run can only be resumed at the thread's newest checkpoint";
                 return Err(Error::invalid("checkpoint", why));
             }
-            let found = self.0.store.snapshot(thread.key, &Namespace::root(), Some(checkpoint)).await?;
+            let found =
+                self.0.store.snapshot(thread.key, &Namespace::root(), Some(checkpoint)).await?;
             if found.is_none() {
                 let public = format!("the thread has no checkpoint {checkpoint}");
                 return Err(Error::not_found("checkpoint_not_found", public));
@@ -225,7 +231,8 @@ impl App {
     }
 
     fn target(&self, who: &Caller, target: ThreadTarget, now: crate::domain::Ts) -> Target {
-        let new = |id, metadata| NewThread { id, owner: who.owner.clone(), metadata, created_at: now };
+        let new =
+            |id, metadata| NewThread { id, owner: who.owner.clone(), metadata, created_at: now };
         match target {
             ThreadTarget::Existing(id) => Target::Existing(id),
             ThreadTarget::Ensured(id, metadata) => Target::Ensured(new(id, metadata)),

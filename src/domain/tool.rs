@@ -20,7 +20,9 @@ pub fn no_parameters() -> Value {
 }
 
 /// How much harm a call can do. Order is by harm.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     #[default]

@@ -46,9 +46,16 @@ pub enum ChatDelta {
     /// The provider's proof of the reasoning before it.
     Signature(String),
     /// The `index`-th tool call of this answer begins.
-    ToolCall { index: usize, id: String, name: String },
+    ToolCall {
+        index: usize,
+        id: String,
+        name: String,
+    },
     /// The next fragment of the arguments' JSON text of the `index`-th call.
-    ToolArgs { index: usize, fragment: String },
+    ToolArgs {
+        index: usize,
+        fragment: String,
+    },
     Usage(Usage),
     /// Why the model stopped, in the provider's words.
     Stop(String),

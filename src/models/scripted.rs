@@ -16,9 +16,7 @@ use uuid::Uuid;
 
 use crate::domain::message::Usage;
 use crate::domain::ports::BoxFuture;
-use crate::models::chat::{
-    ChatDelta, ChatModel, ChatRequest, ChatStream, ModelError, ModelFault,
-};
+use crate::models::chat::{ChatDelta, ChatModel, ChatRequest, ChatStream, ModelError, ModelFault};
 
 /// The model `scripted`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +28,10 @@ enum Answer {
     Text(String),
     /// Lines that come this far apart.
     Lines(Vec<String>, Duration),
-    Thought { reasoning: String, text: String },
+    Thought {
+        reasoning: String,
+        text: String,
+    },
     Calls(Vec<(String, Value)>),
     Failure,
 }

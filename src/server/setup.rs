@@ -98,7 +98,7 @@ impl Builder {
     /// Adds an agent after those that are there.
     #[must_use]
     pub fn agent(mut self, agent: impl Into<Agent>) -> Self {
-        self.setup.agents.add(agent.into());
+        self.setup.agents = std::mem::take(&mut self.setup.agents).with(agent.into());
         self
     }
 

@@ -127,10 +127,8 @@ pub fn delete_media() -> Arc<dyn Tool> {
 
 /// A tool whose arguments are texts, all needed.
 fn tool(name: &str, purpose: &str, risk: Risk, arguments: &[&str], act: Act) -> Arc<dyn Tool> {
-    let properties: Map<String, Value> = arguments
-        .iter()
-        .map(|name| ((*name).to_owned(), json!({"type": "string"})))
-        .collect();
+    let properties: Map<String, Value> =
+        arguments.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
     let parameters = json!({
         "type": "object",
         "properties": properties,

@@ -15,9 +15,8 @@ const COUNT_MOST: i64 = 100_000;
 
 type Rule = fn(&Heard) -> Option<Answer>;
 
-const RULES: &[Rule] = &[
-    client_tool, fail, count, think, code_word, weather, delete_files, email, search, subagent,
-];
+const RULES: &[Rule] =
+    &[client_tool, fail, count, think, code_word, weather, delete_files, email, search, subagent];
 
 /// What the model goes by.
 struct Heard<'a> {
@@ -82,7 +81,8 @@ fn relate(results: &[&Message]) -> Answer {
 }
 
 fn client_tool(heard: &Heard) -> Option<Answer> {
-    let tool = heard.request.client_tools.iter().find(|tool| words::has(&heard.said, &tool.name))?;
+    let tool =
+        heard.request.client_tools.iter().find(|tool| words::has(&heard.said, &tool.name))?;
     Some(Answer::Calls(vec![(tool.name.clone(), json!({"question": heard.said}))]))
 }
 
@@ -171,8 +171,7 @@ fn edit_hit(heard: &Heard) -> Option<Answer> {
 
 fn subagent(heard: &Heard) -> Option<Answer> {
     let said = &heard.said;
-    let task =
-        words::after(said, "ask the subagent").or_else(|| words::after(said, "research"))?;
+    let task = words::after(said, "ask the subagent").or_else(|| words::after(said, "research"))?;
     calls("task", "description", vec![task.trim().to_owned()])
 }
 

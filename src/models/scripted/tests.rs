@@ -59,10 +59,13 @@ async fn to(said: &str, tools: &[&str]) -> (String, Vec<(String, Value)>) {
 #[tokio::test]
 async fn the_weather_is_asked_for_once_a_place_in_its_spelling() {
     let (_, calls) = to("What is the Weather in sf and New York?", &["get_weather"]).await;
-    assert_eq!(calls, [
-        ("get_weather".to_owned(), json!({"location": "sf"})),
-        ("get_weather".to_owned(), json!({"location": "New York"})),
-    ]);
+    assert_eq!(
+        calls,
+        [
+            ("get_weather".to_owned(), json!({"location": "sf"})),
+            ("get_weather".to_owned(), json!({"location": "New York"})),
+        ]
+    );
 }
 
 #[tokio::test]
@@ -96,7 +99,8 @@ async fn a_count_is_one_number_a_line() {
 
 #[tokio::test]
 async fn thinking_comes_before_the_answer() {
-    let all = deltas(request(vec![Message::user("u", "think about two cats.")], &[])).await.unwrap();
+    let all =
+        deltas(request(vec![Message::user("u", "think about two cats.")], &[])).await.unwrap();
     let reasoning: String = all
         .iter()
         .filter_map(|delta| match delta {
@@ -112,7 +116,11 @@ async fn thinking_comes_before_the_answer() {
 #[tokio::test]
 async fn the_code_word_is_remembered() {
     let messages = |said: &str| {
-        vec![Message::user("1", said), Message::assistant("2", "ok"), Message::user("3", "What is the code word?")]
+        vec![
+            Message::user("1", said),
+            Message::assistant("2", "ok"),
+            Message::user("3", "What is the code word?"),
+        ]
     };
     let (told, _) = answer(request(messages("the code word is \"tulip\"!"), &[])).await;
     let (untold, _) = answer(request(messages("hello"), &[])).await;
@@ -142,12 +150,14 @@ async fn a_search_is_followed_by_the_cut() {
         vec![ToolCall { id: "c".into(), name: calls[0].0.clone(), args: calls[0].1.clone() }];
     let found = r#"{"Recall":[{"file_id":"vod-file-001"}]}"#;
     let result = Message::tool("t", "c", "search_media_by_semantics", found);
-    let (_, calls) =
-        answer(request(vec![Message::user("u", said), asked, result], &tools)).await;
-    assert_eq!(calls, [
-        ("trim_video".to_owned(), json!({"file_id": "vod-file-001", "start": 0, "end": 10})),
-        ("add_watermark".to_owned(), json!({"file_id": "vod-file-001", "text": "runloom"})),
-    ]);
+    let (_, calls) = answer(request(vec![Message::user("u", said), asked, result], &tools)).await;
+    assert_eq!(
+        calls,
+        [
+            ("trim_video".to_owned(), json!({"file_id": "vod-file-001", "start": 0, "end": 10})),
+            ("add_watermark".to_owned(), json!({"file_id": "vod-file-001", "text": "runloom"})),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -28,7 +28,8 @@ pub(super) fn has(text: &str, keyword: &str) -> bool {
 
 /// Where `keyword` first stands as whole words: start and end, in bytes.
 fn find(text: &str, keyword: &str) -> Option<(usize, usize)> {
-    let is_word = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
+    let is_word =
+        |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
     text.char_indices().find_map(|(start, _)| {
         let rest = text.get(start..)?;
         let end = start + match_length(rest, keyword)?;
