@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::agents::{intake, review};
 use crate::app::{App, Caller, Follow, disconnect};
 use crate::domain::error::{Error, Fault, Result};
-use crate::domain::ids::{Namespace, RunId, ThreadId};
+use crate::domain::ids::{AgentId, Namespace, RunId, ThreadId};
 use crate::domain::interrupt;
 use crate::domain::json;
 use crate::domain::page::Page;
@@ -156,7 +156,7 @@ impl App {
         let id = RunId(self.0.ids.uuid());
         let before = self.thread_before(who, &start).await?;
         let last_agent = before.as_ref().and_then(|thread| thread.agent_id.clone());
-        let named = start.agent.as_deref().or(last_agent.as_ref().map(|agent| agent.as_str()));
+        let named = start.agent.as_deref().or(last_agent.as_ref().map(AgentId::as_str));
         let agent = self.runnable_agent(named)?;
         intake::check(&agent, &start.spec, id)?;
         if let (Pause::Resume(answer), Some(thread)) = (&start.pause, &before) {
@@ -197,7 +197,7 @@ impl App {
     async fn thread_before(&self, who: &Caller, start: &StartRun) -> Result<Option<Thread>> {
         let id = match &start.target {
             ThreadTarget::Existing(id) | ThreadTarget::Ensured(id, _) => *id,
-            ThreadTarget::Stateless => return self.check_stateless(start).map(|()| None),
+            ThreadTarget::Stateless => return check_stateless(start).map(|()| None),
         };
         let resumes = matches!(start.pause, Pause::Resume(_));
         if start.agent.is_some() && !resumes && start.spec.checkpoint_id.is_none() {
@@ -219,17 +219,6 @@ impl App {
         Ok(thread)
     }
 
-    fn check_stateless(&self, start: &StartRun) -> Result<()> {
-        if matches!(start.pause, Pause::Resume(_)) {
-            let why = "a run without a thread has nothing to resume";
-            return Err(Error::conflict("nothing_to_resume", why));
-        }
-        match start.spec.checkpoint_id {
-            Some(_) => Err(Error::invalid("checkpoint", "a checkpoint needs a thread_id")),
-            None => Ok(()),
-        }
-    }
-
     fn target(&self, who: &Caller, target: ThreadTarget, now: crate::domain::Ts) -> Target {
         let new =
             |id, metadata| NewThread { id, owner: who.owner.clone(), metadata, created_at: now };
@@ -240,6 +229,17 @@ impl App {
                 Target::Ensured(new(ThreadId(self.0.ids.uuid()), Map::new()))
             }
         }
+    }
+}
+
+fn check_stateless(start: &StartRun) -> Result<()> {
+    if matches!(start.pause, Pause::Resume(_)) {
+        let why = "a run without a thread has nothing to resume";
+        return Err(Error::conflict("nothing_to_resume", why));
+    }
+    match start.spec.checkpoint_id {
+        Some(_) => Err(Error::invalid("checkpoint", "a checkpoint needs a thread_id")),
+        None => Ok(()),
     }
 }
 
