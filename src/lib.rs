@@ -5,4 +5,6 @@ pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod executor;
+pub mod models;
 pub mod storage;
+pub mod tools;

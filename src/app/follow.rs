@@ -36,7 +36,10 @@ pub enum Followed {
     Event(Arc<Logged>),
     /// Events after `after` are no longer kept; the next one is at `first_available` (`None`:
     /// nothing is).
-    Gap { after: Seq, first_available: Option<Seq> },
+    Gap {
+        after: Seq,
+        first_available: Option<Seq>,
+    },
     /// The run is over; nothing follows. The run as it ended.
     End(Box<Run>),
 }
@@ -51,22 +54,13 @@ impl App {
     /// Follows a run from `from` to its end.
     pub async fn run_follow(&self, who: &Caller, id: RunId, from: From) -> Result<Follow> {
         let run = self.run_get(who, id).await?;
-        Ok(self.follow(Follower::new(self.clone(), run, from)))
+        Ok(Follower::new(self.clone(), run, from).follow())
     }
 
     /// Follows a run that this node just claimed: its first event is the one after `before`.
     pub(super) fn follow_claimed(&self, run: Run, before: Seq) -> Follow {
         let follower = Follower::new(self.clone(), run, From::After(0));
-        self.follow(Follower { cursor: before, started: true, ..follower })
-    }
-
-    fn follow(&self, follower: Follower) -> Follow {
-        let run = follower.run.clone();
-        let events = futures::stream::unfold(follower, |mut follower| async move {
-            let next = follower.next().await.transpose()?;
-            Some((next, follower))
-        });
-        Follow { run, events: Box::pin(events) }
+        Follower { cursor: before, started: true, ..follower }.follow()
     }
 }
 
@@ -107,6 +101,15 @@ impl Follower {
         };
         let queue = VecDeque::new();
         Self { app, run, from, live, cursor: 0, known_until, queue, started: false, ended: false }
+    }
+
+    fn follow(self) -> Follow {
+        let run = self.run.clone();
+        let events = futures::stream::unfold(self, |mut follower| async move {
+            let next = follower.next().await.transpose()?;
+            Some((next, follower))
+        });
+        Follow { run, events: Box::pin(events) }
     }
 
     async fn next(&mut self) -> Result<Option<Followed>> {
@@ -161,10 +164,8 @@ impl Follower {
             let first_available = Some(oldest.first);
             self.queue.push_back(Followed::Gap { after, first_available });
         }
-        let base = match first_parent(stored) {
-            Some(parent) => self.state_at(parent).await?,
-            None => self.state_at(self.run.head.or(self.run.base)).await?,
-        };
+        let newest = self.run.head.or(self.run.base);
+        let base = self.state_at(first_parent(stored).unwrap_or(newest)).await?;
         self.queue.push_back(Followed::Base(base));
         Ok(())
     }
@@ -254,9 +255,10 @@ impl Follower {
             }
             let is_end = logged.event.is_end();
             let is_news = self.known_until.is_some_and(|known| logged.seq > known);
-            self.queue.push_back(match is_news {
-                true => Followed::Event(logged),
-                false => Followed::Known(logged),
+            self.queue.push_back(if is_news {
+                Followed::Event(logged)
+            } else {
+                Followed::Known(logged)
             });
             if is_end {
                 return self.end().await;

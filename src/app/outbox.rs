@@ -29,11 +29,11 @@ pub struct Courier {
 /// Deliveries a query, and at a time.
 const BATCH: u32 = 16;
 /// A delivery that was taken is tried by others after this time.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 /// It is given up after this many attempts, about a day after the first.
 const ATTEMPTS: u32 = 16;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(4 * 3600);
+const LONGEST_PAUSE: Duration = Duration::from_hours(4);
 
 impl Courier {
     /// Delivers what is due until `drain` fires.
@@ -95,7 +95,8 @@ impl Courier {
             let signature = sign(secret, seconds, &body);
             request = request.header("runloom-signature", format!("t={seconds},v1={signature}"));
         }
-        let answer = request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
+        let answer =
+            request.body(body).send().await.map_err(|error| error.without_url().to_string())?;
         if answer.status().is_success() {
             return Ok(());
         }

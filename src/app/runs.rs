@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::agents::{intake, review};
 use crate::app::{App, Caller, Follow, disconnect};
 use crate::domain::error::{Error, Fault, Result};
-use crate::domain::ids::{Namespace, RunId, ThreadId};
+use crate::domain::ids::{AgentId, Namespace, RunId, ThreadId};
 use crate::domain::interrupt;
 use crate::domain::json;
 use crate::domain::page::Page;
@@ -110,7 +110,12 @@ impl App {
     }
 
     /// Newest first.
-    pub async fn run_search(&self, who: &Caller, filter: &RunFilter, page: Page) -> Result<Vec<Run>> {
+    pub async fn run_search(
+        &self,
+        who: &Caller,
+        filter: &RunFilter,
+        page: Page,
+    ) -> Result<Vec<Run>> {
         json::refuse_nul_in("metadata", &filter.metadata)?;
         self.0.store.run_search(&who.owner, filter, page).await
     }
@@ -151,7 +156,7 @@ impl App {
         let id = RunId(self.0.ids.uuid());
         let before = self.thread_before(who, &start).await?;
         let last_agent = before.as_ref().and_then(|thread| thread.agent_id.clone());
-        let named = start.agent.as_deref().or(last_agent.as_ref().map(|agent| agent.as_str()));
+        let named = start.agent.as_deref().or(last_agent.as_ref().map(AgentId::as_str));
         let agent = self.runnable_agent(named)?;
         intake::check(&agent, &start.spec, id)?;
         if let (Pause::Resume(answer), Some(thread)) = (&start.pause, &before) {
@@ -192,7 +197,7 @@ impl App {
     async fn thread_before(&self, who: &Caller, start: &StartRun) -> Result<Option<Thread>> {
         let id = match &start.target {
             ThreadTarget::Existing(id) | ThreadTarget::Ensured(id, _) => *id,
-            ThreadTarget::Stateless => return self.check_stateless(start).map(|()| None),
+            ThreadTarget::Stateless => return check_stateless(start).map(|()| None),
         };
         let resumes = matches!(start.pause, Pause::Resume(_));
         if start.agent.is_some() && !resumes && start.spec.checkpoint_id.is_none() {
@@ -204,7 +209,8 @@ impl App {
                 let why = "a run can only be resumed at the thread's newest checkpoint";
                 return Err(Error::invalid("checkpoint", why));
             }
-            let found = self.0.store.snapshot(thread.key, &Namespace::root(), Some(checkpoint)).await?;
+            let found =
+                self.0.store.snapshot(thread.key, &Namespace::root(), Some(checkpoint)).await?;
             if found.is_none() {
                 let public = format!("the thread has no checkpoint {checkpoint}");
                 return Err(Error::not_found("checkpoint_not_found", public));
@@ -213,19 +219,9 @@ impl App {
         Ok(thread)
     }
 
-    fn check_stateless(&self, start: &StartRun) -> Result<()> {
-        if matches!(start.pause, Pause::Resume(_)) {
-            let why = "a run without a thread has nothing to resume";
-            return Err(Error::conflict("nothing_to_resume", why));
-        }
-        match start.spec.checkpoint_id {
-            Some(_) => Err(Error::invalid("checkpoint", "a checkpoint needs a thread_id")),
-            None => Ok(()),
-        }
-    }
-
     fn target(&self, who: &Caller, target: ThreadTarget, now: crate::domain::Ts) -> Target {
-        let new = |id, metadata| NewThread { id, owner: who.owner.clone(), metadata, created_at: now };
+        let new =
+            |id, metadata| NewThread { id, owner: who.owner.clone(), metadata, created_at: now };
         match target {
             ThreadTarget::Existing(id) => Target::Existing(id),
             ThreadTarget::Ensured(id, metadata) => Target::Ensured(new(id, metadata)),
@@ -233,6 +229,17 @@ impl App {
                 Target::Ensured(new(ThreadId(self.0.ids.uuid()), Map::new()))
             }
         }
+    }
+}
+
+fn check_stateless(start: &StartRun) -> Result<()> {
+    if matches!(start.pause, Pause::Resume(_)) {
+        let why = "a run without a thread has nothing to resume";
+        return Err(Error::conflict("nothing_to_resume", why));
+    }
+    match start.spec.checkpoint_id {
+        Some(_) => Err(Error::invalid("checkpoint", "a checkpoint needs a thread_id")),
+        None => Ok(()),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Threads, as a caller uses them.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::agents::intake;
+use crate::agents::registry::Agent;
 use crate::app::{App, Caller};
 use crate::domain::checkpoint::Snapshot;
 use crate::domain::error::{Error, Fault, Result};
@@ -109,20 +112,25 @@ impl App {
     /// Writes a checkpoint in the caller's name.
     async fn revise(&self, who: &Caller, id: ThreadId, patch: ThreadPatch) -> Result<ThreadView> {
         let thread = self.thread(who, id).await?;
-        let agent = match &thread.agent_id {
-            Some(agent) => self.agent(agent.as_str())?,
-            None => self.0.agents.default_agent(),
-        };
+        let agent = self.agent_of(&thread)?;
         let at = match (patch.checkpoint, thread.head) {
             (Some(wanted), _) => Some(self.snapshot(&thread, wanted).await?),
-            (None, Some(head)) => Some((*self.0.executor.snapshot(thread.key, head).await?).clone()),
+            (None, Some(head)) => {
+                Some((*self.0.executor.snapshot(thread.key, head).await?).clone())
+            }
             (None, None) => None,
         };
         let (checkpoint, now) = (CheckpointId(self.0.ids.uuid()), self.0.clock.now());
         let values = patch.values.unwrap_or_default();
-        let update = intake::revision(values, &patch.messages, checkpoint)?;
-        let (put, state) =
-            engine::update::revise(&agent.graph, at, update, patch.as_node.as_deref(), checkpoint, now)?;
+        let update = intake::values("values", &values, checkpoint.0)?.and(intake::messages(
+            "messages",
+            &patch.messages,
+            checkpoint.0,
+        )?);
+        let mut state = at.as_ref().map(|at| at.state.clone()).unwrap_or_default();
+        let as_node = patch.as_node.as_deref();
+        let put = engine::update::revise(&agent.graph, at, update, as_node, checkpoint, now)?;
+        put.changes.iter().for_each(|change| state.apply(change));
         let values = state.values();
         let update = StateUpdate { put, values, metadata: patch.metadata, at: now };
         let thread = self.0.store.thread_update(thread.key, update).await?;
@@ -177,6 +185,14 @@ impl App {
     ) -> Result<Snapshot> {
         let thread = self.thread(who, id).await?;
         self.snapshot(&thread, at).await
+    }
+
+    /// The agent whose channels a thread's state is made of.
+    fn agent_of(&self, thread: &Thread) -> Result<Arc<Agent>> {
+        match &thread.agent_id {
+            Some(agent) => self.agent(agent.as_str()),
+            None => self.default_agent(),
+        }
     }
 
     pub(super) async fn thread(&self, who: &Caller, id: ThreadId) -> Result<Thread> {

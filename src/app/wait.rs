@@ -42,7 +42,9 @@ impl App {
             }
             let news = tokio::time::timeout(LOOK_AGAIN, ends.changed()).await;
             let now = *ends.borrow_and_update();
-            look = news.is_err() || now.elsewhere != seen.elsewhere || now.here - seen.here > Ends::KEPT;
+            look = news.is_err()
+                || now.elsewhere != seen.elsewhere
+                || now.here - seen.here > Ends::KEPT;
             seen = now;
         }
     }

@@ -28,8 +28,4 @@ impl Snapshots {
     pub fn put(&self, thread: ThreadKey, snapshot: Arc<Snapshot>) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).put(thread, snapshot);
     }
-
-    pub fn forget(&self, thread: ThreadKey) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop(&thread);
-    }
 }

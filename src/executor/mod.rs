@@ -138,7 +138,11 @@ impl Handle {
     }
 
     /// The snapshot of a thread at `checkpoint`, if that is its newest and in memory.
-    pub fn hot_snapshot(&self, thread: ThreadKey, checkpoint: CheckpointId) -> Option<Arc<Snapshot>> {
+    pub fn hot_snapshot(
+        &self,
+        thread: ThreadKey,
+        checkpoint: CheckpointId,
+    ) -> Option<Arc<Snapshot>> {
         self.shared.snapshots.get(thread, checkpoint)
     }
 

@@ -86,10 +86,13 @@ impl Work {
         if let Some(at) = &at {
             recorder.feed().set_base(at.checkpoint.id, at.state.clone());
         }
-        recorder.record(&Namespace::root(), RunEvent::AttemptStarted {
-            agent_id: run.agent_id.clone(),
-            checkpoint_id: at.as_ref().map(|snapshot| snapshot.checkpoint.id),
-        });
+        recorder.record(
+            &Namespace::root(),
+            RunEvent::AttemptStarted {
+                agent_id: run.agent_id.clone(),
+                checkpoint_id: at.as_ref().map(|snapshot| snapshot.checkpoint.id),
+            },
+        );
         let begin = self.begin(agent.as_ref(), at).await?;
         let context = self.context(recorder.clone());
         let graph = agent.graph().clone();
@@ -163,14 +166,13 @@ impl Work {
         let command = self.claim.run.spec.command.clone().unwrap_or_default();
         let asked = at.as_ref().is_some_and(|at| !at.tasks.is_empty());
         let answers = match &self.ledger {
-            Some(ledger) if asked || !command.answers.is_empty() || self.claim.fence.attempt > 1 => {
+            Some(ledger)
+                if asked || !command.answers.is_empty() || self.claim.fence.attempt > 1 =>
+            {
                 ledger.answers(self.claim.fence.thread_key).await?
             }
             Some(_) | None => Answers::new(),
         };
-        if self.has_begun(at.as_ref()) {
-            return Ok(Begin { at, answers, ..Begin::default() });
-        }
         let intake = agent.intake(&self.claim.run)?;
         let (input, update, goto) = (intake.input, intake.update, command.goto);
         Ok(Begin { at, input, update, goto, answers })
@@ -187,7 +189,11 @@ impl Work {
             tags: run.spec.config.tags.clone(),
             configurable: Arc::new(run.spec.config.configurable.clone()),
             client_tools: run.spec.client_tools.clone().into(),
-            recursion_limit: run.spec.config.recursion_limit.unwrap_or(shared.options.recursion_limit),
+            recursion_limit: run
+                .spec
+                .config
+                .recursion_limit
+                .unwrap_or(shared.options.recursion_limit),
             interrupt_before: run.spec.interrupt_before.clone(),
             interrupt_after: run.spec.interrupt_after.clone(),
             saver: recorder.clone(),
