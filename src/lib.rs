@@ -5,4 +5,5 @@ pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod executor;
+pub mod http;
 pub mod storage;

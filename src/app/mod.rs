@@ -19,8 +19,12 @@ pub use threads::{IfExists, ThreadPatch, ThreadView};
 
 use crate::agents::registry::Registry;
 use crate::domain::clock::{Clock, IdGen};
+use crate::domain::error::Result;
 use crate::executor;
 use crate::storage::Store;
+
+pub use crate::agents::registry::Agent;
+pub use crate::storage::{RunFilter, ThreadFilter};
 
 /// Everything a face calls. Cheap to clone.
 #[derive(Clone)]
@@ -49,5 +53,10 @@ pub struct Options {
 impl App {
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// Whether the server can do its work: the database answers and has this program's schema.
+    pub async fn ready(&self) -> Result<()> {
+        self.0.store.ping().await
     }
 }
