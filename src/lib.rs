@@ -5,5 +5,6 @@ pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod executor;
+pub mod faces;
 pub mod http;
 pub mod storage;

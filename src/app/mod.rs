@@ -9,6 +9,7 @@ mod follow;
 mod items;
 mod runs;
 mod threads;
+pub mod webhooks;
 
 use std::sync::Arc;
 
