@@ -67,6 +67,3 @@ fn request_id(request: &Request, ids: &dyn IdGen) -> HeaderValue {
         HeaderValue::try_from(fresh).unwrap_or_else(|_| HeaderValue::from_static("none"))
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,7 +14,7 @@ use super::join::Join;
 use super::scope::{RunRef, Scope};
 use super::wire::{
     CancelQuery, ErrorResponse, Run, RunCreate, RunListQuery, RunSearchRequest, RunStream,
-    RunWaitResponse,
+    RunWaitResponse, StreamMode,
 };
 use crate::app::{App, Caller, Follow, From, RunFilter};
 use crate::domain::ids::ThreadId;
@@ -26,7 +26,7 @@ use crate::http::{Body, Idempotent, Ids, MaybeBody, Params, Problem, sse, waitin
 /// Answers at once; the run goes on in the background. With an `Idempotency-Key` header, sending
 /// the same request again answers the run that the first one started.
 #[utoipa::path(post, path = "/runs", tag = "Background Runs",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Counts a request that is sent twice once")),
+    params(("Idempotency-Key" = Option<String>, Header, nullable = false, description = "Counts a request that is sent twice once")),
     request_body(content = RunStream),
     responses(
         (status = 200, description = "The run", body = Run),
@@ -184,9 +184,9 @@ pub(super) async fn wait_run(
 #[utoipa::path(get, path = "/runs/{run_id}/stream", tag = "Background Runs",
     params(
         ("run_id" = Uuid, Path, description = "The run"),
-        ("stream_mode" = inline(Option<Vec<super::wire::StreamMode>>), Query, description = "Instead of the run's own modes; may be repeated"),
+        ("stream_mode" = Option<Vec<StreamMode>>, Query, description = "Instead of the run's own modes; may be repeated"),
         ("after" = Option<String>, Query, description = "The id of the last frame that the client has; 0 or -1 for all"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The same, as browsers send it"),
+        ("Last-Event-ID" = Option<String>, Header, nullable = false, description = "The same, as browsers send it"),
     ),
     responses(
         (status = 200, description = "What the run does, as server-sent events", body = String, content_type = "text/event-stream"),

@@ -2,6 +2,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::one_or_many::one_or_many;
 use super::{OneOrMany, present};
 use crate::app::Pause;
 use crate::domain::run::{self, RunCommand};
@@ -16,7 +17,7 @@ pub struct Command {
     #[schema(value_type = Option<Object>, nullable = false)]
     pub update: Option<Map<String, Value>>,
     /// The nodes to go to.
-    #[schema(nullable = false)]
+    #[schema(schema_with = one_or_many::<Goto>)]
     pub goto: Option<OneOrMany<Goto>>,
 }
 

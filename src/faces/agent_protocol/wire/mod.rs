@@ -33,7 +33,7 @@ pub use one_or_many::OneOrMany;
 pub use run::{Interrupt, Run, RunFailure, RunStatus, RunWaitResponse};
 pub use run_create::{Config, RunCreate, RunStream};
 pub use run_options::{Durability, IfNotExists, MultitaskStrategy, OnCompletion, OnDisconnect};
-pub use run_search::{CancelActionName, CancelQuery, RunListQuery, RunSearchRequest};
+pub use run_search::{CancelQuery, RunListQuery, RunSearchRequest};
 pub(super) use state::Held;
 pub use state::{Messages, Values};
 pub use stream_mode::StreamMode;

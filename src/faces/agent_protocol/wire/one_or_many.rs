@@ -7,13 +7,22 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
+use utoipa::openapi::{Ref, Schema};
 
-/// One, or a list. Read by hand so that an error names the element at fault.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+// Read by hand so that an error names the element at fault.
+/// One, or a list.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
     One(T),
     Many(Vec<T>),
+}
+
+/// Its schema. That of `T` itself is to be in the document already.
+pub(super) fn one_or_many<T: ToSchema>() -> Schema {
+    let one = || Ref::from_schema_name(T::name());
+    OneOfBuilder::new().item(one()).item(ArrayBuilder::new().items(one())).build().into()
 }
 
 impl<T> OneOrMany<T> {

@@ -3,6 +3,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::one_or_many::one_or_many;
 use super::{
     Breakpoints, Config, Durability, IfNotExists, Message, MultitaskStrategy,
     OnCompletion, OnDisconnect, OneOrMany, StreamMode, ThreadCheckpoint, rfc3339,
@@ -46,7 +47,7 @@ pub struct Run {
     pub on_completion: OnCompletion,
     pub on_disconnect: OnDisconnect,
     pub if_not_exists: IfNotExists,
-    #[schema(value_type = OneOrMany<StreamMode>)]
+    #[schema(schema_with = one_or_many::<StreamMode>)]
     pub stream_mode: OneOrMany<StreamMode>,
     pub stream_subgraphs: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

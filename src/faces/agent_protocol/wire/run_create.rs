@@ -9,8 +9,9 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
+use super::one_or_many::one_or_many;
 use super::{
-    Breakpoints, Command, Durability, IfNotExists, Message, MultitaskStrategy, OnCompletion,
+    Breakpoints, Command, Durability, Goto, IfNotExists, Message, MultitaskStrategy, OnCompletion,
     OnDisconnect, OneOrMany, StreamMode, ThreadCheckpoint,
 };
 use crate::app::{Pause, StartRun, ThreadTarget};
@@ -58,7 +59,7 @@ pub struct RunCreate {
     #[schema(value_type = Option<IfNotExists>, nullable = false, default = "reject")]
     pub if_not_exists: Option<IfNotExists>,
     /// What to stream: one mode or several.
-    #[schema(nullable = false)]
+    #[schema(schema_with = one_or_many::<StreamMode>)]
     pub stream_mode: Option<OneOrMany<StreamMode>>,
     /// Also stream what graphs inside of tasks do, as events `mode|namespace`.
     #[schema(nullable = false, default = false)]
@@ -97,6 +98,8 @@ impl PartialSchema for RunStream {
 impl ToSchema for RunStream {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((RunCreate::name().into(), RunCreate::schema()));
+        schemas.push((StreamMode::name().into(), StreamMode::schema()));
+        schemas.push((Goto::name().into(), Goto::schema()));
         RunCreate::schemas(schemas);
     }
 }

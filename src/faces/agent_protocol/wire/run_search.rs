@@ -1,5 +1,6 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -91,15 +92,14 @@ pub struct CancelQuery {
     #[param(value_type = Option<bool>, nullable = false, default = false)]
     pub wait: bool,
     /// `interrupt` keeps what the run finished; `rollback` undoes it and deletes the run.
-    #[param(inline, value_type = Option<CancelActionName>, nullable = false, default = "interrupt")]
+    #[param(schema_with = action, required = false)]
     pub action: CancelAction,
 }
 
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum CancelActionName {
-    Interrupt,
-    Rollback,
+fn action() -> Object {
+    let names = [CancelAction::Interrupt, CancelAction::Rollback].map(CancelAction::as_str);
+    let default = Some(names[0].into());
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).default(default).build()
 }
 
 impl FromQuery for CancelQuery {
