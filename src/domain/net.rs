@@ -9,7 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => embedded_v4(address).map_or_else(|| is_public_v6(address), is_public_v4),
+        IpAddr::V6(address) => {
+            embedded_v4(address).map_or_else(|| is_public_v6(address), is_public_v4)
+        }
     }
 }
 

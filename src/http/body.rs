@@ -52,9 +52,8 @@ impl<T: Serialize> IntoResponse for Body<T> {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self.0) {
             Ok(bytes) => json(bytes),
-            Err(why) => {
-                Problem::from(Error::internal("cannot write the answer").caused_by(why)).into_response()
-            }
+            Err(why) => Problem::from(Error::internal("cannot write the answer").caused_by(why))
+                .into_response(),
         }
     }
 }
@@ -102,6 +101,7 @@ impl Raw {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    refuse_list(bytes)?;
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|wrong| {
         let path = wrong.path().to_string();
@@ -117,6 +117,17 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     })?;
     json.end().map_err(|why| not_json(&why))?;
     Ok(value)
+}
+
+/// Serde would read a list as the members of an object, in order.
+fn refuse_list(bytes: &[u8]) -> Result<(), Error> {
+    if bytes.trim_ascii_start().first() != Some(&b'[') {
+        return Ok(());
+    }
+    match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Ok(_) => Err(Error::invalid("body", "the request body must be a JSON object")),
+        Err(why) => Err(not_json(&why)),
+    }
 }
 
 fn not_json(why: &serde_json::Error) -> Error {

@@ -47,11 +47,8 @@ async fn observe(
         let took_ms = took.as_secs_f64() * 1e3;
         tracing::debug!(http.status = status, http.duration_ms = took_ms, "answered");
     });
-    let labels = [
-        ("method", method.as_str().to_owned()),
-        ("route", route),
-        ("status", status.to_string()),
-    ];
+    let labels =
+        [("method", method.as_str().to_owned()), ("route", route), ("status", status.to_string())];
     metrics::counter!("runloom_http_requests_total", &labels).increment(1);
     metrics::histogram!("runloom_http_request_duration_seconds", &labels).record(took);
     response.headers_mut().insert(REQUEST_ID, id);

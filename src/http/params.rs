@@ -62,7 +62,10 @@ impl Query {
         }
     }
 
-    fn values<'a, 'n>(&'a self, name: &'n str) -> impl DoubleEndedIterator<Item = &'a str> + use<'a, 'n> {
+    fn values<'a, 'n>(
+        &'a self,
+        name: &'n str,
+    ) -> impl DoubleEndedIterator<Item = &'a str> + use<'a, 'n> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }

@@ -36,7 +36,9 @@ pub async fn waiting<S: Shape, T: Serialize + 'static>(
 
 fn write(answer: &impl Serialize) -> Result<Bytes> {
     let written = serde_json::to_vec(answer);
-    written.map(Bytes::from).map_err(|why| Error::internal("cannot write the answer").caused_by(why))
+    written
+        .map(Bytes::from)
+        .map_err(|why| Error::internal("cannot write the answer").caused_by(why))
 }
 
 fn tell<S: Shape>(error: &Error) -> Bytes {

@@ -47,9 +47,8 @@ fn modes_of(text: &str) -> Result<Vec<StreamMode>> {
     let names = text.trim().trim_start_matches('[').trim_end_matches(']');
     let names = names.split(',').map(|name| name.trim().trim_matches('"'));
     let mode = |name: &str| {
-        StreamMode::parse(name).ok_or_else(|| {
-            Error::invalid("stream_mode", format!("there is no stream mode {name}"))
-        })
+        StreamMode::parse(name)
+            .ok_or_else(|| Error::invalid("stream_mode", format!("there is no stream mode {name}")))
     };
     names.filter(|name| !name.is_empty()).map(mode).collect()
 }

@@ -2,7 +2,9 @@
 
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::schema::{KnownFormat, SchemaFormat, SchemaType, Type};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
     ContentBuilder, InfoBuilder, ObjectBuilder, OpenApi, Ref, RefOr, Required, Response,
@@ -15,7 +17,9 @@ pub fn openapi() -> OpenApi {
     document.info = InfoBuilder::new()
         .title("Runloom")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some("An Agent Protocol server (0.1.6): agents, threads, runs and long-term memory."))
+        .description(Some(
+            "An Agent Protocol server (0.1.6): agents, threads, runs and long-term memory.",
+        ))
         .build();
     document.tags = Some(tags());
     add_thread_scope(&mut document);
@@ -34,9 +38,15 @@ fn tags() -> Vec<Tag> {
     };
     vec![
         tag("Agents", "What can be run, and what it takes."),
-        tag("Threads", "State over many turns: what is kept between the runs of a conversation, with its history."),
+        tag(
+            "Threads",
+            "State over many turns: what is kept between the runs of a conversation, with its history.",
+        ),
         tag("Runs", "Runs that are waited for or streamed by whoever starts them."),
-        tag("Background Runs", "Runs that go on by themselves, and everything that can be done with a run."),
+        tag(
+            "Background Runs",
+            "Runs that go on by themselves, and everything that can be done with a run.",
+        ),
         tag("Store", "Long-term memory: documents that every thread can reach."),
     ]
 }
@@ -101,7 +111,8 @@ fn add_common_responses(operation: &mut Operation) {
 }
 
 fn refusal(description: &str) -> Response {
-    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorResponse"))).build();
+    let content =
+        ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorResponse"))).build();
     ResponseBuilder::new().description(description).content("application/json", content).build()
 }
 

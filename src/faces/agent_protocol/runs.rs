@@ -175,7 +175,8 @@ pub(super) async fn wait_run(
     who: Caller,
     RunRef(id): RunRef,
 ) -> Result<Response, Problem> {
-    waiting::<Shape, _>(async move { app.run_wait(&who, id).await.map(RunWaitResponse::from) }).await
+    waiting::<Shape, _>(async move { app.run_wait(&who, id).await.map(RunWaitResponse::from) })
+        .await
 }
 
 /// Join the stream of a run

@@ -4,7 +4,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::wire::{
-    ErrorResponse, HistoryQuery, Thread, ThreadCreate, ThreadPatch, ThreadSearchRequest, ThreadState,
+    ErrorResponse, HistoryQuery, Thread, ThreadCreate, ThreadPatch, ThreadSearchRequest,
+    ThreadState,
 };
 use crate::app::{App, Caller};
 use crate::domain::ids::{CheckpointId, ThreadId};

@@ -40,6 +40,10 @@ struct Config {
     limit: u32,
 }
 
+async fn panics() -> StatusCode {
+    panic!("boom")
+}
+
 fn router() -> Router {
     let answer = |wanted: &Wanted| {
         json!({
@@ -50,11 +54,20 @@ fn router() -> Router {
         })
     };
     let routes = Router::new()
-        .route("/strict", post(move |Body(wanted): Body<Wanted>| async move { Body(answer(&wanted)) }))
-        .route("/maybe", post(move |MaybeBody(wanted): MaybeBody<Wanted>| async move { Body(answer(&wanted)) }))
+        .route(
+            "/strict",
+            post(move |Body(wanted): Body<Wanted>| async move { Body(answer(&wanted)) }),
+        )
+        .route(
+            "/maybe",
+            post(move |MaybeBody(wanted): MaybeBody<Wanted>| async move { Body(answer(&wanted)) }),
+        )
         .route("/twice", post(|twice: Idempotent<Wanted>| async move { Body(json!(twice.key)) }))
-        .route("/panic", get(|| async { panic!("boom") }))
-        .route("/away", get(|| async { Problem::from(Error::unavailable("the database is away")) }));
+        .route("/panic", get(panics))
+        .route(
+            "/away",
+            get(|| async { Problem::from(Error::unavailable("the database is away")) }),
+        );
     let options = Options { body_bytes: 1000, json_depth: 100, ..Options::default() };
     observed(shaped::<Bare, ()>(routes), &options)
 }
@@ -84,18 +97,30 @@ async fn post_json(path: &str, body: impl Into<HttpBody>) -> Answer {
 
 #[tokio::test]
 async fn a_good_body_is_read_and_unknown_and_null_members_are_absent() {
-    let body = r#"{"name": "x", "config": null, "list": [1, 2], "any": {"k": null}, "unknown": [true]}"#;
+    let body =
+        r#"{"name": "x", "config": null, "list": [1, 2], "any": {"k": null}, "unknown": [true]}"#;
     let answer = post_json("/strict", body).await;
     assert_eq!(answer.status, 200);
-    assert_eq!(answer.body, json!({"name": "x", "limit": null, "list": [1, 2], "any": {"k": null}}));
+    assert_eq!(
+        answer.body,
+        json!({"name": "x", "limit": null, "list": [1, 2], "any": {"k": null}})
+    );
     assert_eq!(answer.headers[CONTENT_TYPE], "application/json");
 }
 
 #[tokio::test]
 async fn text_that_is_no_json_is_malformed() {
     for body in [
-        "", "{", "{]", "nul", "{\"name\": \"x\"} more", "{\"name\": \"\\ud800\"}", "{\"any\": \"\\udc00\\ud800\"}",
-        "{\"any\": 1e999}", "{\"name\": 5, \"any\": }", "{\"any\": \"\u{1}\"}",
+        "",
+        "{",
+        "{]",
+        "nul",
+        "{\"name\": \"x\"} more",
+        "{\"name\": \"\\ud800\"}",
+        "{\"any\": \"\\udc00\\ud800\"}",
+        "{\"any\": 1e999}",
+        "{\"name\": 5, \"any\": }",
+        "{\"any\": \"\u{1}\"}",
     ] {
         let answer = post_json("/strict", body).await;
         assert_eq!((answer.status, &answer.body["code"]), (400, &json!("malformed")), "{body}");
@@ -106,7 +131,8 @@ async fn text_that_is_no_json_is_malformed() {
 #[tokio::test]
 async fn a_wrong_type_is_told_with_its_path() {
     for (body, field, message) in [
-        ("[]", "list", ""),
+        ("[]", "body", ""),
+        (r#" ["x", null, [1], 5]"#, "body", ""),
         (r#"{"name": 5}"#, "name", "name is wrong: invalid type: integer `5`, expected a string"),
         (r#"{"config": {"limit": "x"}}"#, "config.limit", ""),
         (r#"{"config": {"limit": -1}}"#, "config.limit", ""),
@@ -115,12 +141,12 @@ async fn a_wrong_type_is_told_with_its_path() {
         (r#""text""#, "body", ""),
     ] {
         let answer = post_json("/strict", body).await;
-        if body == "[]" {
-            // An array is read as a struct's members in order; it is too short, not accepted.
-            assert!(matches!(answer.status, 200 | 422), "{body}");
-            continue;
-        }
-        assert_eq!((answer.status, &answer.body["field"]), (422, &json!(field)), "{body}: {}", answer.body);
+        assert_eq!(
+            (answer.status, &answer.body["field"]),
+            (422, &json!(field)),
+            "{body}: {}",
+            answer.body
+        );
         if !message.is_empty() {
             assert_eq!(answer.body["message"], message);
         }
@@ -144,7 +170,8 @@ async fn a_body_must_say_that_it_is_json() {
         (None, 415),
     ] {
         let request = Request::post("/maybe");
-        let request = kind.into_iter().fold(request, |request, kind| request.header(CONTENT_TYPE, kind));
+        let request =
+            kind.into_iter().fold(request, |request, kind| request.header(CONTENT_TYPE, kind));
         assert_eq!(send(request.body("{}".into()).unwrap()).await.status, status, "{kind:?}");
     }
 }
@@ -154,7 +181,8 @@ async fn size_and_depth_have_limits() {
     let large = format!("{{\"name\": \"{}\"}}", "x".repeat(1000));
     let answer = post_json("/strict", large).await;
     assert_eq!((answer.status, &answer.body["code"]), (413, &json!("body_too_large")));
-    let nested = |depth: usize| format!("{{\"any\": {}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+    let nested =
+        |depth: usize| format!("{{\"any\": {}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
     assert_eq!(post_json("/strict", nested(100)).await.status, 200);
     assert_eq!(post_json("/strict", nested(101)).await.status, 400);
     let brackets = format!("{{\"name\": \"{}\"}}", "[\\\"".repeat(200));
@@ -187,9 +215,13 @@ async fn who_should_come_back_is_told_when() {
 
 #[tokio::test]
 async fn a_request_has_an_id() {
-    let given = Request::get("/away").header("x-request-id", "mine").body(HttpBody::empty()).unwrap();
+    let given =
+        Request::get("/away").header("x-request-id", "mine").body(HttpBody::empty()).unwrap();
     assert_eq!(send(given).await.headers["x-request-id"], "mine");
-    let odd = Request::get("/away").header("x-request-id", "x".repeat(500)).body(HttpBody::empty()).unwrap();
+    let odd = Request::get("/away")
+        .header("x-request-id", "x".repeat(500))
+        .body(HttpBody::empty())
+        .unwrap();
     assert_eq!(send(odd).await.headers["x-request-id"].len(), 36);
     assert_eq!(request(Method::GET, "/away").await.headers["x-request-id"].len(), 36);
 }

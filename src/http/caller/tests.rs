@@ -1,8 +1,10 @@
 use super::*;
 
 fn key_of(headers: &[(&'static str, &str)]) -> Option<String> {
-    let headers: HeaderMap =
-        headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+    let headers: HeaderMap = headers
+        .iter()
+        .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+        .collect();
     key(&headers).map(str::to_owned)
 }
 

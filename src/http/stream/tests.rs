@@ -48,7 +48,10 @@ async fn body(events: impl Stream<Item = Result<Followed>> + Send + 'static) -> 
 #[tokio::test]
 async fn what_is_ready_goes_out_together() {
     let chunks = body(stream::iter([event(1), event(2)])).await;
-    assert_eq!(chunks, ["id: 1\nevent: n\ndata: {\"n\":1}\n\nid: 2\nevent: n\ndata: {\"n\":2}\n\n"]);
+    assert_eq!(
+        chunks,
+        ["id: 1\nevent: n\ndata: {\"n\":1}\n\nid: 2\nevent: n\ndata: {\"n\":2}\n\n"]
+    );
 }
 
 #[tokio::test]
@@ -66,13 +69,19 @@ async fn silence_is_broken_every_five_seconds() {
         event(1)
     });
     let chunks = body(late).await;
-    assert_eq!(chunks, [": keep-alive\n\n", ": keep-alive\n\n", "id: 1\nevent: n\ndata: {\"n\":1}\n\n"]);
+    assert_eq!(
+        chunks,
+        [": keep-alive\n\n", ": keep-alive\n\n", "id: 1\nevent: n\ndata: {\"n\":1}\n\n"]
+    );
 }
 
 #[tokio::test]
 async fn a_stream_that_breaks_says_so_and_ends() {
     let chunks = body(stream::iter([event(1), Err(Error::unavailable("away")), event(2)])).await;
-    assert_eq!(chunks.concat(), "id: 1\nevent: n\ndata: {\"n\":1}\n\nid: 0\ndata: \"unavailable\"\n\n");
+    assert_eq!(
+        chunks.concat(),
+        "id: 1\nevent: n\ndata: {\"n\":1}\n\nid: 0\ndata: \"unavailable\"\n\n"
+    );
 }
 
 #[test]

@@ -24,7 +24,6 @@ pub enum Slot {
     Custom = 3,
     Values = 4,
     Error = 5,
-    Gap = 6,
     /// The last that an event can make: who has it has all of the event.
     End = 7,
 }

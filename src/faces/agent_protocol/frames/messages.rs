@@ -122,12 +122,14 @@ impl Messages {
             RunEvent::MessageFinished { message_id, .. } => {
                 // A message without any content shows once, so that its id is known.
                 let bare = !self.begun.contains(message_id);
-                let last = bare.then(|| self.part(run, namespace, message_id, Content::Text(""), None, None));
+                let last = bare
+                    .then(|| self.part(run, namespace, message_id, Content::Text(""), None, None));
                 self.open.remove(message_id);
                 last
             }
             RunEvent::MessageFailed { message_id, .. } => {
                 self.open.remove(message_id);
+                self.begun.remove(message_id);
                 None
             }
             RunEvent::Message { message, node, step } => {

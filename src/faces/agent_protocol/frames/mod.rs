@@ -100,7 +100,11 @@ impl RunFrames {
                 }
             }
             _ if self.wants(StreamMode::Messages) => {
-                let run = messages::Run { run_id: self.run_id, thread_id: self.thread_id, tags: &self.tags };
+                let run = messages::Run {
+                    run_id: self.run_id,
+                    thread_id: self.thread_id,
+                    tags: &self.tags,
+                };
                 if let Some(pair) = self.messages.piece(logged, &run) {
                     sink.mode(StreamMode::Messages, namespace, &pair);
                 }
@@ -160,7 +164,8 @@ impl Frames for RunFrames {
                 self.messages.begin_attempt();
                 self.states = HashMap::from([(Namespace::root(), base.clone())]);
                 self.last = first_available.map_or(self.last, |first| first.saturating_sub(1));
-                let first_available = first_available.map(|first| Cursor::of(first, Slot::Metadata));
+                let first_available =
+                    first_available.map(|first| Cursor::of(first, Slot::Metadata));
                 let gap = Gap { after: self.after.unwrap_or_default(), first_available };
                 out.frame(self.here(), Some("gap"), &gap);
             }

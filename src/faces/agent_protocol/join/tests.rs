@@ -14,7 +14,9 @@ fn without_a_place_a_client_sees_what_is_to_come() {
 
 #[test]
 fn zero_and_minus_one_mean_all() {
-    for join in [join(Some("0"), ""), join(Some("-1"), ""), join(None, "after=0"), join(None, "after=-1")] {
+    for join in
+        [join(Some("0"), ""), join(Some("-1"), ""), join(None, "after=0"), join(None, "after=-1")]
+    {
         assert_eq!(join.unwrap().after.map(Cursor::follow), Some(From::After(0)));
     }
 }

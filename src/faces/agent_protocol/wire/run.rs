@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::one_or_many::one_or_many;
 use super::{
-    Breakpoints, Config, Durability, IfNotExists, Message, MultitaskStrategy,
-    OnCompletion, OnDisconnect, OneOrMany, StreamMode, ThreadCheckpoint, rfc3339,
+    Breakpoints, Config, Durability, IfNotExists, Message, MultitaskStrategy, OnCompletion,
+    OnDisconnect, OneOrMany, StreamMode, ThreadCheckpoint, rfc3339,
 };
 use crate::app::{Finished, Started};
 use crate::domain::clock::Ts;
