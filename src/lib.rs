@@ -7,4 +7,6 @@ pub mod engine;
 pub mod executor;
 pub mod faces;
 pub mod http;
+pub mod models;
 pub mod storage;
+pub mod tools;

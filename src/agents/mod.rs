@@ -1,2 +1,15 @@
-//! Agents (stands for the real ones).
+//! Agents: graphs with a name, schemas, and a reading of what callers send.
+//!
+//! They are made of the engine's graphs, of models and of tools, and know neither storage nor how
+//! their runs are executed nor any protocol.
+
+mod echo;
+pub mod intake;
 pub mod registry;
+pub mod review;
+mod setting;
+mod steps;
+mod tokens;
+
+#[cfg(test)]
+mod tests;

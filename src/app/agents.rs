@@ -42,11 +42,17 @@ impl App {
             .ok_or_else(|| Error::not_found("agent_not_found", format!("there is no agent {id}")))
     }
 
+    /// The agent of those who name none.
+    pub(super) fn default_agent(&self) -> Result<Arc<Agent>> {
+        let found = self.0.agents.default_agent();
+        found.ok_or_else(|| Error::not_found("agent_not_found", "this server has no agents"))
+    }
+
     /// The agent that a run is for: the named one, or the default; one that can run.
     pub(crate) fn runnable_agent(&self, id: Option<&str>) -> Result<Arc<Agent>> {
         let agent = match id {
             Some(id) => self.agent(id)?,
-            None => self.0.agents.default_agent(),
+            None => self.default_agent()?,
         };
         match &agent.unavailable {
             None => Ok(agent),

@@ -5,26 +5,31 @@
 
 mod agents;
 mod auth;
+mod disconnect;
 mod follow;
 mod items;
+mod memory;
+mod outbox;
 mod runs;
 mod threads;
-pub mod webhooks;
+mod wait;
+mod webhooks;
 
 use std::sync::Arc;
 
 pub use auth::{Caller, Keys};
 pub use follow::{Follow, Followed, From};
+pub use memory::StoredMemories;
+pub use outbox::Courier;
 pub use runs::{Finished, Pause, StartRun, Started, ThreadTarget};
 pub use threads::{IfExists, ThreadPatch, ThreadView};
 
+pub use crate::agents::registry::Agent;
 use crate::agents::registry::Registry;
 use crate::domain::clock::{Clock, IdGen};
 use crate::domain::error::Result;
 use crate::executor;
 use crate::storage::Store;
-
-pub use crate::agents::registry::Agent;
 pub use crate::storage::{RunFilter, ThreadFilter};
 
 /// Everything a face calls. Cheap to clone.

@@ -15,7 +15,7 @@ const MAX_LEN: usize = 65_536;
 ///
 /// # Errors
 /// [`Fault::Invalid`](crate::domain::Fault::Invalid) naming `field`.
-pub fn check(field: &str, url: &str, allow_private_networks: bool) -> Result<()> {
+pub(super) fn check(field: &str, url: &str, allow_private_networks: bool) -> Result<()> {
     let refuse = |why: &str| Err(Error::invalid(field, format!("{field} {why}")));
     if url.is_empty() || url.len() > MAX_LEN {
         return refuse("must be a URL of 1 to 65536 characters");

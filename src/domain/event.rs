@@ -219,12 +219,20 @@ pub enum Block {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Delta {
-    Text { text: String },
-    Reasoning { text: String },
+    Text {
+        text: String,
+    },
+    Reasoning {
+        text: String,
+    },
     /// The next fragment of the arguments' JSON text.
-    Args { args: String },
+    Args {
+        args: String,
+    },
     /// The next fragment of base64 data.
-    Data { data: String },
+    Data {
+        data: String,
+    },
 }
 
 impl RunEvent {

@@ -63,7 +63,10 @@ pub fn resolve(field: &str, open: &[Interrupt], resume: &Value) -> Result<Answer
     if let Some(named) = ids_of(resume) {
         for (id, _) in &named {
             if !open.iter().any(|interrupt| interrupt.id == *id) {
-                return Err(Error::invalid(field, format!("{field} names {id}, which is not open")));
+                return Err(Error::invalid(
+                    field,
+                    format!("{field} names {id}, which is not open"),
+                ));
             }
         }
         return Ok(named.into_iter().collect());
@@ -71,7 +74,10 @@ pub fn resolve(field: &str, open: &[Interrupt], resume: &Value) -> Result<Answer
     if !others.is_empty() {
         return Err(Error::invalid(
             field,
-            format!("{} interrupts are open: {field} must be a map from interrupt id to answer", open.len()),
+            format!(
+                "{} interrupts are open: {field} must be a map from interrupt id to answer",
+                open.len()
+            ),
         ));
     }
     Ok(Answers::from([(first.id, resume.clone())]))

@@ -39,9 +39,9 @@ impl Labels {
 
 impl fmt::Display for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|label| {
-            write!(f, "{}/", label.replace('%', "%25").replace('/', "%2F"))
-        })
+        self.0
+            .iter()
+            .try_for_each(|label| write!(f, "{}/", label.replace('%', "%25").replace('/', "%2F")))
     }
 }
 

@@ -189,10 +189,11 @@ impl Message {
         let mut members = members.clone();
         members.retain(|_, member| !member.is_null());
         let spoken = members.get("role").or_else(|| members.get("type")).cloned();
-        let role = spoken.as_ref().and_then(Value::as_str).and_then(Role::parse).ok_or_else(|| {
-            let field = format!("{field}.role");
-            Error::invalid(&field, format!("{field} must be {}", Role::NAMES))
-        })?;
+        let role =
+            spoken.as_ref().and_then(Value::as_str).and_then(Role::parse).ok_or_else(|| {
+                let field = format!("{field}.role");
+                Error::invalid(&field, format!("{field} must be {}", Role::NAMES))
+            })?;
         if members.remove("role").is_none() || members.get("type") == spoken.as_ref() {
             members.remove("type");
         }
@@ -220,6 +221,12 @@ impl Message {
 
     pub fn text(&self) -> String {
         self.content.text()
+    }
+}
+
+impl From<Message> for Value {
+    fn from(message: Message) -> Self {
+        message.to_value()
     }
 }
 

@@ -17,6 +17,7 @@ pub mod ports;
 pub mod run;
 pub mod state;
 pub mod thread;
+pub mod tool;
 
 pub use checkpoint::{Checkpoint, Source};
 pub use clock::{Clock, IdGen, Ts};

@@ -43,7 +43,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     !special
 }
 
-/// The IPv4 address inside: mapped, compatible, translated (64:ff9b::/96) or 6to4.
+/// The IPv4 address inside: mapped, compatible, translated (`64:ff9b::/96`) or 6to4.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {

@@ -17,7 +17,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Long-term memory of the run's owner.
 pub trait Memory: Send + Sync {
-    fn get<'a>(&'a self, namespace: &'a Labels, key: &'a str) -> BoxFuture<'a, Result<Option<Item>>>;
+    fn get<'a>(
+        &'a self,
+        namespace: &'a Labels,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Item>>>;
 
     fn put<'a>(
         &'a self,

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::clock::Ts;
-use crate::domain::ids::{AgentId, CheckpointId, InterruptId, Owner, RunId, RunKey, ThreadId, ThreadKey};
+use crate::domain::ids::{
+    AgentId, CheckpointId, InterruptId, Owner, RunId, RunKey, ThreadId, ThreadKey,
+};
 use crate::domain::interrupt::Interrupt;
 
 /// Where a run stands. Faces show fewer words than these.

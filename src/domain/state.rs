@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -115,6 +116,14 @@ impl State {
         self.channels.get(channel).map(Slot::to_value)
     }
 
+    /// What `channel` holds, if it holds something that reads as a `T`.
+    pub fn get_as<T: DeserializeOwned>(&self, channel: &str) -> Option<T> {
+        match self.channels.get(channel)? {
+            Slot::Value(value) => T::deserialize(&**value).ok(),
+            slot @ Slot::List(_) => serde_json::from_value(slot.to_value()).ok(),
+        }
+    }
+
     /// The entries of a list channel; none if it holds none.
     pub fn entries(&self, channel: &str) -> &[Entry] {
         match self.channels.get(channel) {
@@ -131,6 +140,13 @@ impl State {
     /// The messages, oldest first.
     pub fn messages(&self) -> Vec<Message> {
         self.message_values().filter_map(|value| Message::from_value(value)).collect()
+    }
+
+    /// Whether the message `id` is there and is this one.
+    pub fn has_message(&self, id: &str, value: &Value) -> bool {
+        let mut entries = self.entries(message::CHANNEL).iter().rev();
+        let found = entries.find(|entry| entry.key.as_deref() == Some(id));
+        found.is_some_and(|entry| *entry.value == *value)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -2,24 +2,55 @@
 //!
 //! A *graph* has *nodes* and *channels*. A *step* runs the *tasks* that are due, each a node with
 //! its input; their *writes* are folded into the channels by the channels' reducers, and a
-//! *checkpoint* of the result names what is due next.
+//! *checkpoint* of the result names what is due next (its *frontier*).
+//!
+//! [`plan`](plan::plan) and [`apply`](apply::apply) are pure; [`drive`](drive()) is the one loop around
+//! them. What it needs of the world are the ports of [`port`].
 
+pub mod apply;
+mod build;
+mod channel;
+mod cx;
+mod drive;
+mod graph;
+mod halt;
+pub mod memory;
+mod messages;
+mod node;
+mod pause;
+pub mod plan;
 pub mod port;
+pub mod read;
+mod retry;
+mod scope;
+pub mod stand;
+mod step;
+mod stream;
+mod task;
+mod tool;
+pub mod update;
+mod write;
 
-use std::sync::Arc;
+#[cfg(test)]
+mod tests;
+
+pub use build::{BuildError, Builder};
+pub use channel::{Channel, is_full};
+pub use cx::Cx;
+pub use drive::drive;
+pub use graph::{END, Graph, START};
+pub use halt::{Halt, NodeError};
+pub use node::Node;
+pub use retry::Retry;
+pub use stream::MessageWriter;
+pub use tool::ToolCall;
+pub use write::{ALL_MESSAGES, Act, Command, Route, Update, Write, send};
 
 use crate::domain::checkpoint::{Answers, Snapshot};
-use crate::domain::error::Result;
 use crate::domain::ids::CheckpointId;
 use crate::domain::interrupt::Interrupt;
 use crate::domain::run::{Goto, RunError};
 use crate::domain::state::State;
-
-/// A compiled graph (stands for the real one until it is written).
-pub struct Graph;
-/// What a node or a caller writes: channel by channel.
-#[derive(Clone, Default, Debug)]
-pub struct Update;
 
 /// How a run of a graph begins.
 #[derive(Default)]
@@ -37,6 +68,7 @@ pub struct Begin {
 }
 
 /// How a run of a graph ended.
+#[derive(Debug)]
 pub struct Outcome {
     pub how: Ended,
     /// The newest checkpoint.
@@ -44,6 +76,7 @@ pub struct Outcome {
     pub state: State,
 }
 
+#[derive(Clone, PartialEq, Debug)]
 pub enum Ended {
     /// Nothing is due any more.
     Done,
@@ -52,12 +85,4 @@ pub enum Ended {
     Failed(RunError),
     /// The stop token fired.
     Stopped,
-}
-
-/// Runs `graph` until nothing is due, it pauses, fails, or is stopped.
-///
-/// # Errors
-/// Only what the ports answer: the claim is lost, storage is away.
-pub async fn drive(_graph: &Arc<Graph>, _begin: Begin, _cx: &port::RunContext) -> Result<Outcome> {
-    todo!()
 }

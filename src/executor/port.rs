@@ -1,15 +1,18 @@
 //! What the executor asks of storage.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use serde_json::{Map, Value};
 
 use crate::domain::checkpoint::{Answers, Put, Snapshot, TaskRecord};
 use crate::domain::clock::Ts;
 use crate::domain::error::Result;
 use crate::domain::event::Seq;
-use crate::domain::ids::{AgentId, CheckpointId, Namespace, RunId, RunKey, ThreadKey};
-use crate::domain::ports::BoxFuture;
+use crate::domain::ids::{AgentId, CheckpointId, Namespace, Owner, RunId, RunKey, ThreadKey};
+use crate::domain::ports::{BoxFuture, Memory};
 use crate::domain::run::{CancelAction, Run, RunEnd, RunResult};
-use serde_json::{Map, Value};
+use crate::engine::{Graph, Update};
 
 /// The right to run a run: everybody who writes for it names it, and a lost one answers
 /// [`Fault::Fenced`](crate::domain::Fault::Fenced).
@@ -120,6 +123,36 @@ pub trait RunLedger: Send + Sync {
     fn answers(&self, thread: ThreadKey) -> BoxFuture<'_, Result<Answers>>;
 }
 
+/// The agents of this node.
+pub trait Graphs: Send + Sync {
+    /// The ids of those that can run.
+    fn ids(&self) -> Vec<AgentId>;
+
+    fn get(&self, id: &AgentId) -> Option<Arc<dyn Runnable>>;
+}
+
+/// An agent as the executor sees it.
+pub trait Runnable: Send + Sync {
+    fn graph(&self) -> &Arc<Graph>;
+
+    /// What the caller sent, in the graph's terms. Answers and the place to start from are left
+    /// to the executor.
+    fn intake(&self, run: &Run) -> Result<Intake>;
+}
+
+/// What a run brings to its graph.
+#[derive(Default)]
+pub struct Intake {
+    pub input: Option<Update>,
+    /// Of the run's command.
+    pub update: Option<Update>,
+}
+
+/// The memories that runs are given, one an owner.
+pub trait Memories: Send + Sync {
+    fn of(&self, owner: &Owner) -> Arc<dyn Memory>;
+}
+
 /// What storage says to whoever waits; sent after the commit it tells of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
@@ -129,6 +162,8 @@ pub enum Signal {
     Log(ThreadKey),
     /// A run is to be cancelled.
     Cancel(RunKey),
+    /// A webhook may be due.
+    Delivery,
     /// Signals may have been missed: look at everything.
     Resync,
 }

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::http::{self, Options};
 
 /// Everything the server answers.
-pub fn router(app: App, options: &Options) -> Router {
-    let operations = http::operations(app.clone(), options);
+pub fn router(app: App, options: Options) -> Router {
+    let operations = http::operations(app.clone(), &options);
     let documentation = http::documentation(openapi_json());
     let root = agent_protocol::router().with_state(app).merge(operations).merge(documentation);
     // What belongs to no face is answered in the shape of the one at the root.

@@ -1,6 +1,6 @@
 //! Ids in a path. A path that names something by what cannot be its id is refused by name.
 //!
-//! Not called `Path`: the OpenAPI macros would take the name for axum's and ask the domain's ids
+//! Not called `Path`: the `OpenAPI` macros would take the name for axum's and ask the domain's ids
 //! for schemas.
 
 use axum::RequestPartsExt;

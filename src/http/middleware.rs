@@ -17,11 +17,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_ID: usize = 128;
 
 /// Puts the whole server's `router` under observation. The outermost layer.
-pub fn observed(router: Router, options: &Options) -> Router {
+pub fn observed(router: Router, options: Options) -> Router {
     router
         .layer(Extension(JsonDepth(options.json_depth)))
         .layer(DefaultBodyLimit::max(options.body_bytes))
-        .layer(from_fn_with_state(options.ids.clone(), observe))
+        .layer(from_fn_with_state(options.ids, observe))
 }
 
 async fn observe(

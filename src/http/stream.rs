@@ -75,7 +75,7 @@ impl Out {
 
 /// Answers with the stream of `follow` as `frames` shows it. Dropping the body drops the follow.
 pub fn sse(follow: Follow, frames: impl Frames) -> Response {
-    let body = Events {
+    let body = Told {
         events: Some(follow.events),
         frames,
         out: Out::default(),
@@ -89,7 +89,7 @@ pub fn sse(follow: Follow, frames: impl Frames) -> Response {
     response
 }
 
-struct Events<F> {
+struct Told<F> {
     /// `None` once it is over.
     events: Option<Pin<Box<dyn Stream<Item = Result<Followed>> + Send>>>,
     frames: F,
@@ -97,7 +97,7 @@ struct Events<F> {
     silence: Pin<Box<Sleep>>,
 }
 
-impl<F: Frames> Stream for Events<F> {
+impl<F: Frames> Stream for Told<F> {
     type Item = Result<Bytes>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -4,6 +4,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -25,13 +26,12 @@ pub async fn waiting<S: Shape, T: Serialize + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<Response, Problem> {
     let mut work: BoxFuture<'static, Result<Bytes>> = Box::pin(async { write(&work.await?) });
-    match timeout(KEEP_ALIVE, &mut work).await {
-        Ok(soon) => Ok(json(soon?)),
-        Err(_) => {
-            let silence = Box::pin(sleep(std::time::Duration::ZERO));
-            Ok(json(Body::from_stream(Late { work: Some(work), silence, tell: tell::<S> })))
-        }
+    if let Ok(soon) = timeout(KEEP_ALIVE, &mut work).await {
+        return Ok(json(soon?));
     }
+    // The silence is over at once: it lasted long enough.
+    let silence = Box::pin(sleep(Duration::ZERO));
+    Ok(json(Body::from_stream(Late { work: Some(work), silence, tell: tell::<S> })))
 }
 
 fn write(answer: &impl Serialize) -> Result<Bytes> {

@@ -1,6 +1,5 @@
 //! One store over two databases: SQL text shared, the differences side by side in `dialect`.
 
-
 mod stubs;
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ mod threads;
 pub mod wire;
 
 use axum::routing::{get, post};
+use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -62,7 +63,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(items::list_namespaces))
 }
 
-/// The answer to waiting for a run, as bytes: what a webhook is sent.
-pub fn wait_answer(finished: Finished) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&wire::RunWaitResponse::from(finished))
+/// What a webhook is sent: the answer to waiting for the run.
+pub fn webhook_body(finished: &Finished) -> Value {
+    serde_json::to_value(wire::RunWaitResponse::from(finished.clone())).unwrap_or_default()
 }

@@ -24,7 +24,7 @@ pub(super) async fn create_thread(
     MaybeBody(create): MaybeBody<ThreadCreate>,
 ) -> Result<Body<Thread>, Problem> {
     let (id, if_exists) = (create.id(), create.if_exists());
-    let thread = app.thread_create(&who, id, create.metadata()?, if_exists).await?;
+    let thread = app.thread_create(&who, id, create.metadata(), if_exists).await?;
     Ok(Body(thread.into()))
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn search_threads(
     MaybeBody(search): MaybeBody<ThreadSearchRequest>,
 ) -> Result<Body<Vec<Thread>>, Problem> {
     let page = search.page()?;
-    let found = app.thread_search(&who, &search.filter()?, page).await?;
+    let found = app.thread_search(&who, &search.filter(), page).await?;
     Ok(Body(found.into_iter().map(Into::into).collect()))
 }
 
@@ -149,5 +149,5 @@ pub(super) async fn patch_thread(
     Ids(id): Ids<ThreadId>,
     Body(patch): Body<ThreadPatch>,
 ) -> Result<Body<Thread>, Problem> {
-    Ok(Body(app.thread_patch(&who, id, patch.read()?).await?.into()))
+    Ok(Body(app.thread_patch(&who, id, patch.read()).await?.into()))
 }

@@ -69,7 +69,7 @@ fn router() -> Router {
             get(|| async { Problem::from(Error::unavailable("the database is away")) }),
         );
     let options = Options { body_bytes: 1000, json_depth: 100, ..Options::default() };
-    observed(shaped::<Bare, ()>(routes), &options)
+    observed(shaped::<Bare, ()>(routes), options)
 }
 
 struct Answer {

@@ -24,6 +24,7 @@ impl Frames for Numbers {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "an item of a follow")]
 fn event(seq: u64) -> Result<Followed> {
     Ok(Followed::Event(Arc::new(Logged {
         seq,
@@ -36,7 +37,7 @@ fn event(seq: u64) -> Result<Followed> {
 }
 
 async fn body(events: impl Stream<Item = Result<Followed>> + Send + 'static) -> Vec<String> {
-    let body = Events {
+    let body = Told {
         events: Some(Box::pin(events)),
         frames: Numbers,
         out: Out::default(),

@@ -13,11 +13,11 @@ use crate::domain::event::Seq;
 /// gets the others when it comes back. So an id is the event's number times eight plus a slot
 /// that depends on nothing but the kind of frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub struct Cursor(u64);
+pub(in super::super) struct Cursor(u64);
 
 /// The kinds of frames, in the order in which one event makes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
+pub(in super::super) enum Slot {
     Metadata = 0,
     Updates = 1,
     Messages = 2,
@@ -30,10 +30,12 @@ pub enum Slot {
 
 impl Cursor {
     /// Before everything.
-    pub const START: Self = Self(0);
+    pub(in super::super) const START: Self = Self(0);
+    /// Behind everything: the largest number that every client can hold.
+    pub(in super::super) const PAST: Self = Self((1 << 53) - 1);
     const SLOTS: u64 = 8;
 
-    pub fn of(seq: Seq, slot: Slot) -> Self {
+    pub(in super::super) fn of(seq: Seq, slot: Slot) -> Self {
         Self(seq.saturating_mul(Self::SLOTS).saturating_add(slot as u64))
     }
 
@@ -41,7 +43,7 @@ impl Cursor {
     ///
     /// # Errors
     /// [`Fault::Invalid`](crate::domain::Fault::Invalid) naming `field` for what is no number.
-    pub fn read(field: &str, text: &str) -> Result<Self> {
+    pub(in super::super) fn read(field: &str, text: &str) -> Result<Self> {
         match text.trim() {
             "-1" => Ok(Self::START),
             text => text.parse().map(Self).map_err(|_| {
@@ -51,7 +53,7 @@ impl Cursor {
     }
 
     /// From where to follow the run to get everything after this, and maybe some of what is not.
-    pub fn follow(self) -> From {
+    pub(in super::super) fn follow(self) -> From {
         let seq = self.0 / Self::SLOTS;
         let complete = self.0 % Self::SLOTS == Slot::End as u64;
         From::After(if complete { seq } else { seq.saturating_sub(1) })

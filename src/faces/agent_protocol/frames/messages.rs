@@ -86,7 +86,7 @@ pub(super) struct About<'a> {
 }
 
 /// What the run says about all of its messages.
-pub(super) struct Run<'a> {
+pub(super) struct Watched<'a> {
     pub(super) run_id: RunId,
     pub(super) thread_id: ThreadId,
     pub(super) tags: &'a [String],
@@ -99,7 +99,7 @@ impl Messages {
     }
 
     /// Takes note of the event; the piece of a message that it is, if it is one.
-    pub(super) fn piece<'a>(&mut self, logged: &'a Logged, run: &Run<'a>) -> Option<Pair<'a>> {
+    pub(super) fn piece<'a>(&mut self, logged: &'a Logged, run: &Watched<'a>) -> Option<Pair<'a>> {
         let namespace = &logged.namespace;
         match &logged.event {
             RunEvent::TaskStarted { step, .. } => {
@@ -145,7 +145,7 @@ impl Messages {
 
     fn part<'a>(
         &mut self,
-        run: &Run<'a>,
+        run: &Watched<'a>,
         namespace: &'a Namespace,
         id: &'a Arc<str>,
         content: Content<'a>,
@@ -172,12 +172,12 @@ impl Messages {
 
 impl<'a> About<'a> {
     fn new(
-        run: &Run<'a>,
+        run: &Watched<'a>,
         namespace: &'a Namespace,
         node: Option<Arc<str>>,
         step: Option<i64>,
     ) -> Self {
-        let Run { run_id, thread_id, tags } = *run;
+        let Watched { run_id, thread_id, tags } = *run;
         Self { run_id, thread_id, node, step, namespace, tags }
     }
 }

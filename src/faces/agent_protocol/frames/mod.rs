@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-pub use cursor::{Cursor, Slot};
+pub(super) use cursor::{Cursor, Slot};
 use data::{End, Failure, Gap, Metadata, Pause, Update, Values};
 use messages::Messages;
 
@@ -25,7 +25,7 @@ use crate::domain::state::State;
 use crate::http::{Frames, Out};
 
 /// The frames of one run for one client.
-pub struct RunFrames {
+pub(super) struct RunFrames {
     run_id: RunId,
     thread_id: ThreadId,
     tags: Vec<String>,
@@ -44,7 +44,11 @@ pub struct RunFrames {
 
 impl RunFrames {
     /// `modes` overrides those of the run; `after` is the last frame that the client has.
-    pub fn new(follow: &Follow, modes: Option<Vec<StreamMode>>, after: Option<Cursor>) -> Self {
+    pub(super) fn new(
+        follow: &Follow,
+        modes: Option<Vec<StreamMode>>,
+        after: Option<Cursor>,
+    ) -> Self {
         let Run { id, thread_id, spec, attempt, .. } = &follow.run;
         Self {
             run_id: *id,
@@ -56,7 +60,7 @@ impl RunFrames {
             greeted: after.is_some_and(|after| after > Cursor::START),
             attempt: *attempt,
             last: 0,
-            states: HashMap::from([(Namespace::root(), follow.base.clone())]),
+            states: HashMap::new(),
             messages: Messages::default(),
         }
     }
@@ -81,7 +85,9 @@ impl RunFrames {
             }
             RunEvent::CheckpointSaved { changes, .. } if self.wants(StreamMode::Values) => {
                 let state = self.states.entry(namespace.clone()).or_default();
-                changes.iter().for_each(|change| state.apply(change));
+                for change in changes {
+                    state.apply(change);
+                }
                 sink.mode(StreamMode::Values, namespace, &Values { state, asked: &[] });
             }
             RunEvent::TaskFinished { node, update, .. } if self.wants(StreamMode::Updates) => {
@@ -100,7 +106,7 @@ impl RunFrames {
                 }
             }
             _ if self.wants(StreamMode::Messages) => {
-                let run = messages::Run {
+                let run = messages::Watched {
                     run_id: self.run_id,
                     thread_id: self.thread_id,
                     tags: &self.tags,
@@ -142,7 +148,9 @@ impl RunFrames {
             sink.send(Slot::Error, "error", &failure);
         }
         let status = RunStatus::from(run.status);
-        out.frame(self.here(), Some("end"), &End { run_id: self.run_id, status });
+        let nothing_seen = self.last == 0 && self.after.is_none();
+        let id = if nothing_seen { Cursor::PAST } else { self.here() };
+        out.frame(id, Some("end"), &End { run_id: self.run_id, status });
     }
 }
 
@@ -160,9 +168,12 @@ impl Frames for RunFrames {
                 }
                 self.see(logged, &mut Sink { out: Some(out), seq: logged.seq, after: self.after });
             }
-            Followed::Gap { first_available, base, .. } => {
+            Followed::Base(state) => {
+                self.states.insert(Namespace::root(), state.clone());
+            }
+            Followed::Gap { first_available, .. } => {
                 self.messages.begin_attempt();
-                self.states = HashMap::from([(Namespace::root(), base.clone())]);
+                self.states.clear();
                 self.last = first_available.map_or(self.last, |first| first.saturating_sub(1));
                 let first_available =
                     first_available.map(|first| Cursor::of(first, Slot::Metadata));

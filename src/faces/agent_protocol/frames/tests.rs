@@ -60,8 +60,7 @@ fn run(log: &[Arc<Logged>], modes: &[&str], subgraphs: bool) -> Run {
 
 /// What a client gets that comes in after frame `after` (or, with `None`, after `known` events).
 fn watch(log: &[Arc<Logged>], run: &Run, after: Option<Cursor>, known: usize) -> Vec<String> {
-    let follow =
-        Follow { run: run.clone(), base: State::default(), events: Box::pin(stream::empty()) };
+    let follow = Follow { run: run.clone(), events: Box::pin(stream::empty()) };
     let mut frames = RunFrames::new(&follow, None, after);
     let mut out = Out::default();
     for (index, logged) in log.iter().enumerate() {
@@ -173,19 +172,21 @@ fn a_run_that_never_began_still_ends() {
 fn a_gap_is_told_and_the_state_goes_on_from_its_base() {
     let log = log("text_turn");
     let run = run(&log, &["values"], false);
-    let follow =
-        Follow { run: run.clone(), base: State::default(), events: Box::pin(stream::empty()) };
+    let follow = Follow { run, events: Box::pin(stream::empty()) };
     let after = Cursor::of(1, Slot::End);
     let mut frames = RunFrames::new(&follow, None, Some(after));
     let mut out = Out::default();
     let mut base = State::default();
     for logged in &log[..2] {
         if let RunEvent::CheckpointSaved { changes, .. } = &logged.event {
-            changes.iter().for_each(|change| base.apply(change));
+            for change in changes {
+                base.apply(change);
+            }
         }
     }
     let first_available = Some(log[2].seq);
-    frames.feed(&Followed::Gap { after: 1, first_available, base }, &mut out);
+    frames.feed(&Followed::Gap { after: 1, first_available }, &mut out);
+    frames.feed(&Followed::Base(base), &mut out);
     for logged in &log[2..] {
         frames.feed(&Followed::Event(logged.clone()), &mut out);
     }

@@ -46,6 +46,7 @@ use crate::domain::clock::Ts;
 /// Limits where a request names none.
 const DEFAULT_LIMIT: u32 = 10;
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what it serializes so")]
 fn rfc3339<S: Serializer>(at: &Ts, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&at.to_rfc3339())
 }

@@ -109,7 +109,6 @@ impl RunCreate {
     pub fn start(self, scope: Option<ThreadId>) -> Result<StartRun> {
         let thread = self.thread(scope)?;
         let metadata = self.metadata.unwrap_or_default();
-        json::refuse_nul_in("metadata", &metadata)?;
         let agent = self.agent_id.or(self.assistant_id);
         if let Some(agent) = &agent {
             json::refuse_nul_text("agent_id", agent)?;
@@ -121,7 +120,7 @@ impl RunCreate {
             Some(id) => ThreadTarget::Existing(id),
         };
         let on_completion = self.on_completion.map(run::OnCompletion::from);
-        let (pause, command) = self.command.map(Command::read).unwrap_or((Pause::Abandon, None));
+        let (pause, command) = self.command.map_or((Pause::Abandon, None), Command::read);
         let modes = self.stream_mode.map(OneOrMany::into_vec).unwrap_or_default();
         let spec = RunSpec {
             input: self.input,

@@ -43,14 +43,12 @@ impl RunSearchRequest {
 
     /// `agent_of` knows the agent behind an alias.
     pub fn filter(self, agent_of: impl FnOnce(&str) -> Option<AgentId>) -> Result<app::RunFilter> {
-        let metadata = self.metadata.unwrap_or_default();
-        json::refuse_nul_in("metadata", &metadata)?;
         let agent = self.agent_id.or(self.assistant_id);
         if let Some(agent) = &agent {
             json::refuse_nul_text("agent_id", agent)?;
         }
         Ok(app::RunFilter {
-            metadata,
+            metadata: self.metadata.unwrap_or_default(),
             status: self.status.map(RunStatus::meaning).unwrap_or_default(),
             thread_id: self.thread_id.map(ThreadId),
             agent_id: agent.map(|agent| agent_of(&agent).unwrap_or_else(|| AgentId::new(agent))),

@@ -172,7 +172,6 @@ fn what_is_out_of_range_is_refused_by_name() {
     for seconds in [-1.0, 1e9, 1e300] {
         assert_eq!(field(start(json!({"after_seconds": seconds}))), "after_seconds");
     }
-    assert_eq!(field(start(json!({"metadata": {"k": "a\u{0}"}}))), "metadata");
     assert_eq!(field(start(json!({"agent_id": "a\u{0}"}))), "agent_id");
     let page = |body: Value| read::<ThreadSearchRequest>(body).page().map(|page| page.limit);
     assert_eq!(page(json!({})).unwrap(), 10);
@@ -258,8 +257,9 @@ fn creating_answers_pending_however_quick_it_was() {
 
 #[test]
 fn the_inner_statuses_are_fewer_outside() {
-    let shown = run::RunStatus::ALL.map(RunStatus::from);
     use RunStatus::{Error, Interrupted, Pending, Success, Timeout};
+
+    let shown = run::RunStatus::ALL.map(RunStatus::from);
     assert_eq!(shown, [Pending, Pending, Success, Error, Timeout, Interrupted, Interrupted]);
     let filter = |status: &str| {
         let search = read::<RunSearchRequest>(json!({"status": status}));

@@ -8,7 +8,6 @@ use crate::app::{self, ThreadView};
 use crate::domain::clock::Ts;
 use crate::domain::error::Result;
 use crate::domain::ids::{CheckpointId, ThreadId};
-use crate::domain::json;
 use crate::domain::page::Page;
 use crate::domain::thread;
 
@@ -46,10 +45,8 @@ impl ThreadCreate {
         }
     }
 
-    pub fn metadata(self) -> Result<Map<String, Value>> {
-        let metadata = self.metadata.unwrap_or_default();
-        json::refuse_nul_in("metadata", &metadata)?;
-        Ok(metadata)
+    pub fn metadata(self) -> Map<String, Value> {
+        self.metadata.unwrap_or_default()
     }
 }
 
@@ -77,12 +74,12 @@ impl ThreadSearchRequest {
         Page::new(self.limit, DEFAULT_LIMIT, self.offset)
     }
 
-    pub fn filter(self) -> Result<app::ThreadFilter> {
-        let metadata = self.metadata.unwrap_or_default();
-        let values = self.values.unwrap_or_default();
-        json::refuse_nul_in("metadata", &metadata)?;
-        json::refuse_nul_in("values", &values)?;
-        Ok(app::ThreadFilter { metadata, values, status: self.status.map(Into::into) })
+    pub fn filter(self) -> app::ThreadFilter {
+        app::ThreadFilter {
+            metadata: self.metadata.unwrap_or_default(),
+            values: self.values.unwrap_or_default(),
+            status: self.status.map(Into::into),
+        }
     }
 }
 
@@ -105,15 +102,14 @@ pub struct ThreadPatch {
 }
 
 impl ThreadPatch {
-    pub fn read(self) -> Result<app::ThreadPatch> {
-        let metadata = self.metadata.unwrap_or_default();
-        json::refuse_nul_in("metadata", &metadata)?;
-        Ok(app::ThreadPatch {
+    pub fn read(self) -> app::ThreadPatch {
+        app::ThreadPatch {
             checkpoint: self.checkpoint.map(|at| CheckpointId(at.checkpoint_id)),
-            metadata,
+            metadata: self.metadata.unwrap_or_default(),
             values: self.values,
             messages: self.messages.unwrap_or_default(),
-        })
+            as_node: None,
+        }
     }
 }
 
