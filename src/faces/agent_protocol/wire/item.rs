@@ -45,7 +45,7 @@ impl FromQuery for ItemQuery {
     fn from_query(query: &Query) -> Result<Self> {
         let missing = || Error::invalid("key", "key is missing");
         Ok(Self {
-            key: query.text("key").ok_or_else(missing)?.to_owned(),
+            key: query.list("key").pop().ok_or_else(missing)?,
             namespace: Labels::new("namespace", query.list("namespace"))?,
         })
     }

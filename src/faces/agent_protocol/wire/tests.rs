@@ -373,7 +373,8 @@ fn a_namespace_repeats_in_the_query() {
     let item = |query: &str| ItemQuery::from_query(&Query::parse(query));
     assert_eq!(item("key=k&namespace=a&namespace=b%20c").unwrap().namespace.0, ["a", "b c"]);
     assert_eq!(item("key=k").unwrap().namespace.0, Vec::<String>::new());
-    for query in ["namespace=a", "key=", ""] {
+    assert_eq!(item("key=").unwrap().key, "");
+    for query in ["namespace=a", ""] {
         assert_eq!(item(query).err().unwrap().field.as_deref(), Some("key"), "{query}");
     }
 }
