@@ -68,7 +68,7 @@ impl Frames {
             None => emit.skip(),
         }
         match &opening.state {
-            Some(state) => emit.push(Data::Values(state.to_object())),
+            Some(state) => emit.push(Data::Values(state.clone())),
             None => emit.skip(),
         }
         match &opening.running {
@@ -194,7 +194,7 @@ impl Frames {
         match self.states.get_mut(&logged.namespace) {
             Some(state) => {
                 changes.iter().for_each(|change| state.apply(change));
-                emit.push(Data::Values(state.to_object()));
+                emit.push(Data::Values(state.clone()));
             }
             None => emit.skip(),
         }

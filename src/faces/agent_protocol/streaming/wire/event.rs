@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
-use serde_json::{Map, Value};
 
+use super::super::super::wire::Held;
 use super::{
     Checkpoint, CustomData, InputRequestedData, LifecycleData, MessagesData, Number, ResumeGap,
     TaskData, ToolsData, UpdatesData,
 };
 use crate::domain::clock::Ts;
 use crate::domain::ids::Namespace;
+use crate::domain::state::State;
 
 /// Something that happened on a thread.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,7 +28,8 @@ pub struct Event {
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 #[serde(untagged)]
 pub enum Data {
-    Values(Map<String, Value>),
+    #[serde(serialize_with = "whole")]
+    Values(State),
     Updates(UpdatesData),
     Messages(MessagesData),
     Tools(ToolsData),
@@ -54,6 +56,11 @@ impl Data {
             Self::Custom(_) | Self::ResumeGap(_) => "custom",
         }
     }
+}
+
+/// A state with all its channels, written without copying it.
+fn whole<S: Serializer>(state: &State, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(state.channels().map(|(name, slot)| (name, Held(slot))))
 }
 
 impl Serialize for Event {
