@@ -5,6 +5,8 @@ pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod executor;
+pub mod faces;
+pub mod http;
 pub mod models;
 pub mod storage;
 pub mod tools;
