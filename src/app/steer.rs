@@ -4,9 +4,10 @@
 use serde_json::{Map, Value};
 
 use crate::app::{App, Caller, Pause, StartRun, Started, ThreadTarget};
-use crate::domain::error::{Error, Fault, Result};
+use crate::domain::error::{Error, Result};
 use crate::domain::ids::ThreadId;
 use crate::domain::run::{Multitask, Run, RunSpec};
+use crate::domain::thread::ThreadStatus;
 
 /// Input for a thread.
 #[derive(Clone)]
@@ -30,10 +31,11 @@ impl App {
     pub async fn thread_steer(&self, who: &Caller, steer: Steer) -> Result<Started> {
         loop {
             let thread = self.0.store.thread_get(&who.owner, steer.thread).await?;
-            let waits = thread.is_some_and(|thread| !thread.interrupts.is_empty());
+            let waits = thread.is_some_and(|thread| thread.status == ThreadStatus::Interrupted);
             match self.run_start(who, steer.clone().into_run(waits)).await {
-                // It was answered, or asked, in between.
-                Err(error) if waits && is_not_waiting(&error) => {}
+                // It was answered, or began to wait, in between.
+                Err(error) if waits && error.code == "nothing_to_resume" => {}
+                Err(error) if waits && error.code == "thread_busy" => {}
                 Err(error) if !waits && error.code == "thread_interrupted" => {}
                 answer => return answer,
             }
@@ -96,8 +98,4 @@ impl Steer {
             delay: None,
         }
     }
-}
-
-fn is_not_waiting(error: &Error) -> bool {
-    error.code == "nothing_to_resume" || (error.fault == Fault::Conflict && error.code == "thread_busy")
 }

@@ -308,7 +308,8 @@ fn cause_of(cause: &Cause) -> LifecycleCause {
     }
 }
 
-fn status_of(outcome: GraphOutcome) -> AgentStatus {
+/// The protocol's word for how a nested graph came out.
+pub fn status_of(outcome: GraphOutcome) -> AgentStatus {
     match outcome {
         GraphOutcome::Completed => AgentStatus::Completed,
         GraphOutcome::Interrupted => AgentStatus::Interrupted,
@@ -316,8 +317,9 @@ fn status_of(outcome: GraphOutcome) -> AgentStatus {
     }
 }
 
-/// As everywhere on this face, what was cancelled was interrupted.
-fn ended_as(status: RunStatus) -> AgentStatus {
+/// The protocol's word for how a run stands. As everywhere on this face, what was cancelled was
+/// interrupted.
+pub fn ended_as(status: RunStatus) -> AgentStatus {
     match status {
         RunStatus::Pending | RunStatus::Running => AgentStatus::Running,
         RunStatus::Success => AgentStatus::Completed,

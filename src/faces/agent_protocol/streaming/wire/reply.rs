@@ -23,8 +23,6 @@ pub enum Reply {
         id: Option<u64>,
         error: ErrorCode,
         message: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        meta: Option<ResponseMeta>,
     },
 }
 
