@@ -152,6 +152,15 @@ impl Watch {
         }
     }
 
+    /// From here on, tells the states that checkpoints are folded onto.
+    pub fn fold(&mut self) {
+        if !self.folds {
+            self.folds = true;
+            // None of them was told, so each is told before the next checkpoint.
+            self.heads.clear();
+        }
+    }
+
     /// The next thing that has happened already. `None`: there is nothing yet.
     pub async fn ready(&mut self) -> Result<Option<Watched>> {
         loop {

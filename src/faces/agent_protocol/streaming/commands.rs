@@ -12,7 +12,7 @@ mod state;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use agent::statuses;
+pub use agent::{run_id, statuses};
 pub use params::read;
 
 use super::error::Refusal;

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::super::error::Refusal;
 use super::super::wire::{
-    CheckpointRef, CheckpointSummary, ErrorCode, ForkResult, Listed, ListCheckpointsParams,
-    NamespacePath, StateForkParams, StateGetParams, StateGetResult,
+    CheckpointRef, CheckpointSummary, ErrorCode, ForkResult, ListCheckpointsParams, Listed,
+    StateForkParams, StateGetParams, StateGetResult,
 };
 use super::{On, Outcome, written};
 use crate::app::{Pause, StartRun, Started, ThreadTarget};
@@ -31,7 +31,8 @@ pub async fn get(on: &On, params: StateGetParams) -> Outcome {
         None if namespace.is_root() => (State::default(), None),
         None => return Err(no_such_namespace(&namespace)),
     };
-    let wanted = |name: &str| params.keys.as_ref().is_none_or(|keys| keys.iter().any(|k| k == name));
+    let wanted =
+        |name: &str| params.keys.as_ref().is_none_or(|keys| keys.iter().any(|k| k == name));
     let values = values.channels().filter(|(name, _)| wanted(name));
     written(&StateGetResult {
         values: values.map(|(name, slot)| (name.to_string(), slot.to_value())).collect(),
@@ -75,12 +76,7 @@ pub async fn branch(
     config: RunConfig,
     metadata: Map<String, Value>,
 ) -> Result<Started, Refusal> {
-    let spec = RunSpec {
-        input,
-        config,
-        checkpoint_id: Some(at),
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { input, config, checkpoint_id: Some(at), ..RunSpec::default() };
     let start = StartRun {
         target: ThreadTarget::Existing(on.thread),
         agent,

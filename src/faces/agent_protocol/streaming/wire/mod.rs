@@ -12,13 +12,14 @@ mod messages;
 mod number;
 mod passthrough;
 mod reply;
+pub mod schema;
 mod tools;
 
 pub use block::{BlockDelta, ContentBlock, ToolCallFields};
 pub use channel::{Channel, EventStreamRequest, NamespacePath, SubscribeParams};
 pub use command::{
-    AgentGetTreeParams, Config, Envelope, Goto, InputInjectParams, InputMessage, InputRespondEntry,
-    InputRespondParams, InputRole, ListCheckpointsParams, OneOrMany, ReconnectParams, RunSend,
+    AgentGetTreeParams, Envelope, Goto, InputInjectParams, InputMessage, InputRespondEntry,
+    InputRespondParams, InputRole, ListCheckpointsParams, OneOrMany, ReconnectParams,
     RunStartParams, StateForkParams, StateGetParams, UnsubscribeParams,
 };
 pub use event::{Data, Event};

@@ -14,16 +14,8 @@ use crate::domain::ids::CheckpointId;
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Reply {
-    Success {
-        id: u64,
-        result: Value,
-        meta: ResponseMeta,
-    },
-    Error {
-        id: Option<u64>,
-        error: ErrorCode,
-        message: String,
-    },
+    Success { id: u64, result: Value, meta: ResponseMeta },
+    Error { id: Option<u64>, error: ErrorCode, message: String },
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
