@@ -8,5 +8,8 @@ pub mod executor;
 pub mod faces;
 pub mod http;
 pub mod models;
+pub mod server;
 pub mod storage;
 pub mod tools;
+
+pub use server::Server;
