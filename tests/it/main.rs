@@ -3,3 +3,4 @@
 mod harness;
 mod journeys;
 mod layers;
+mod streaming;
