@@ -34,6 +34,10 @@ impl Events {
 
     /// The next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
+        timeout(PATIENCE, self.read_on()).await.expect("an event comes")
+    }
+
+    async fn read_on(&mut self) -> Option<Value> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 let data = frame.data;
@@ -41,8 +45,8 @@ impl Events {
                 assert_eq!(frame.event, data["method"]);
                 return Some(data);
             }
-            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("an event comes");
-            self.text += std::str::from_utf8(&chunk.expect("the stream holds")?).expect("it is text");
+            let chunk = self.response.chunk().await.expect("the stream holds")?;
+            self.text += std::str::from_utf8(&chunk).expect("it is text");
             if let Some(end) = self.text.rfind("\n\n") {
                 let rest = self.text.split_off(end + 2);
                 self.ready.extend(sse::frames(&std::mem::replace(&mut self.text, rest)));

@@ -60,7 +60,9 @@ async fn refused(client: &Client, thread: &str, method: &str, params: Value) -> 
 fn is_over(event: &Value) -> bool {
     let (method, params) = (&event["method"], &event["params"]);
     let words = [json!("completed"), json!("failed"), json!("interrupted")];
-    method == "lifecycle" && params["namespace"] == json!([]) && words.contains(&params["data"]["event"])
+    method == "lifecycle"
+        && params["namespace"] == json!([])
+        && words.contains(&params["data"]["event"])
 }
 
 /// What the events of one channel carry.
@@ -75,6 +77,7 @@ fn seqs(events: &[Value]) -> Vec<u64> {
 
 /// The text that a run streamed.
 fn text(events: &[Value]) -> String {
-    let deltas = data(events, "messages").into_iter().filter_map(|data| data["delta"]["text"].as_str());
+    let deltas =
+        data(events, "messages").into_iter().filter_map(|data| data["delta"]["text"].as_str());
     deltas.collect()
 }

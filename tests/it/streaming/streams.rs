@@ -81,7 +81,8 @@ async fn a_change_by_a_caller_is_seen(database: Database) {
     let server = TestServer::start(&database.url).await;
     let client = server.client();
     let thread = new_thread(&client).await;
-    let mut events = stream(&client, &thread, &json!({"channels": ["values", "checkpoints"]})).await;
+    let mut events =
+        stream(&client, &thread, &json!({"channels": ["values", "checkpoints"]})).await;
     events.next().await.unwrap();
     let path = format!("/threads/{thread}");
     client.patch(&path, &json!({"values": {"k": 1}})).await.json(200);
@@ -101,9 +102,8 @@ async fn channels_are_filtered_and_numbers_do_not_depend_on_it(database: Databas
     done(&client, &thread, "run.start", json!({"assistant_id": "steps", "input": "go"})).await;
     let all = all.until(is_over).await;
     let some = some.until(is_over).await;
-    let of_some = |event: &&serde_json::Value| {
-        event["method"] == "updates" || event["method"] == "lifecycle"
-    };
+    let of_some =
+        |event: &&serde_json::Value| event["method"] == "updates" || event["method"] == "lifecycle";
     assert!(all.iter().filter(of_some).eq(some.iter()));
     assert_eq!(data(&some, "updates").len(), 10);
     let request = json!({"channels": ["values"], "since": seqs(&some)[2]});
