@@ -54,6 +54,9 @@ pub struct Opening {
     /// The place: after the event of this number.
     pub seq: Seq,
     pub at: Ts,
+    /// What it asked to come in after; a number that is not reached yet is taken for the newest.
+    /// Events up to there are shown only to lead up to it.
+    pub after: Option<Seq>,
     /// What the watcher asked for and cannot have.
     pub gap: Option<Gap>,
     /// The state of the root graph; `None` if it is not known, or the watcher does not fold.
@@ -150,6 +153,11 @@ impl Watch {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether it tells the states that checkpoints are folded onto.
+    pub fn folds(&self) -> bool {
+        self.folds
     }
 
     /// From here on, tells the states that checkpoints are folded onto.

@@ -24,6 +24,7 @@ const FIRST_WORD: Duration = Duration::from_millis(50);
 #[derive(Default)]
 struct Arrival {
     seq: Seq,
+    after: Option<Seq>,
     gap: Option<Gap>,
     /// The event at the place.
     last: Option<Last>,
@@ -44,7 +45,7 @@ impl Watch {
             From::Now => self.arrive_now().await?,
             From::After(seq) => self.arrive_after(seq).await?,
         };
-        let Arrival { seq, gap, last, state, head, running, newest, events } = arrival;
+        let Arrival { seq, after, gap, last, state, head, running, newest, events } = arrival;
         self.from = None;
         self.cursor = events.last().map_or(seq, |newest| newest.seq);
         self.last = last;
@@ -53,6 +54,7 @@ impl Watch {
         self.queue.push_back(Watched::Opening(Box::new(Opening {
             seq,
             at: self.app.0.clock.now(),
+            after,
             gap,
             state,
             head: head.flatten(),
@@ -94,7 +96,12 @@ impl Watch {
     async fn arrive_after(&self, seq: Seq) -> Result<Arrival> {
         let ceiling = self.app.0.store.thread_seq(self.thread.key).await?;
         // A number that was never handed out: there is nothing after it yet.
-        let seq = seq.min(ceiling);
+        let after = seq.min(ceiling);
+        let arrival = self.arrive_at_or_after(after, ceiling).await?;
+        Ok(Arrival { after: Some(after), ..arrival })
+    }
+
+    async fn arrive_at_or_after(&self, seq: Seq, ceiling: Seq) -> Result<Arrival> {
         let Some(found) = self.first_from(seq).await? else {
             let thread = self.thread_now().await?;
             let gap = (seq < ceiling).then_some(Gap { after: seq, first_available: None });

@@ -192,12 +192,35 @@ impl Session {
         for (_, subscription) in &mut joining {
             subscription.has(fresh.position);
         }
-        match &mut self.watching {
-            Some(watching) if folds => watching.watch.fold(),
-            Some(_) => {}
-            None => self.watching = Some(fresh),
-        }
+        self.go_on_with(fresh, folds, events).await?;
         self.subscriptions.extend(joining);
+        Ok(())
+    }
+
+    /// Lets one watcher serve all from here on: the one that is there, unless states are wanted
+    /// that only the fresh one knows. Then the others are brought to where that one is.
+    async fn go_on_with(
+        &mut self,
+        fresh: Watching,
+        folds: bool,
+        events: &mut VecDeque<Said>,
+    ) -> Result<()> {
+        match (&mut self.watching, fresh.seen) {
+            (Some(old), _) if old.watch.folds() || !folds => return Ok(()),
+            // Nothing is under way: every state is stored.
+            (Some(old), None) => {
+                old.watch.fold();
+                return Ok(());
+            }
+            (Some(old), Some(seen)) => {
+                while old.seen < Some(seen) {
+                    let Some(watched) = old.watch.next().await? else { break };
+                    old.show(&watched, self.subscriptions.iter_mut().map(|(_, one)| one), events);
+                }
+            }
+            (None, _) => {}
+        }
+        self.watching = Some(fresh);
         Ok(())
     }
 

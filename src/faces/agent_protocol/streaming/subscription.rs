@@ -23,9 +23,14 @@ impl Subscription {
         &self.filter
     }
 
-    /// Where to come in to see what it takes.
+    /// Where to come in to see what it takes. One entry of the log gives several events, and
+    /// the client may have only some of those of the last.
     pub fn from(&self) -> From {
-        self.after.map_or(From::Now, |after| From::After(after.entry()))
+        match self.after {
+            None => From::Now,
+            Some(after) if after.is_standing() => From::After(after.entry()),
+            Some(after) => From::After(after.entry().saturating_sub(1)),
+        }
     }
 
     /// The client has everything up to `number`.
@@ -34,10 +39,16 @@ impl Subscription {
     }
 
     /// Takes notice of where a watcher came in: a client that misses events is told how things
-    /// stand instead.
+    /// stand instead, and one that is ahead of the log is not.
     pub fn notice(&mut self, watched: &Watched) {
-        if matches!(watched, Watched::Opening(opening) if opening.gap.is_some()) {
+        let Watched::Opening(opening) = watched else { return };
+        if opening.gap.is_some() {
             self.after = None;
+        }
+        if let (Some(after), From::After(asked)) = (opening.after, self.from())
+            && after < asked
+        {
+            self.after = Some(Number::end_of(after));
         }
     }
 

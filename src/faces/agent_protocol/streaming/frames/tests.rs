@@ -20,6 +20,7 @@ fn nothing_yet() -> Watched {
     Watched::Opening(Box::new(Opening {
         seq: 0,
         at: Ts(1_764_576_000_000_000),
+        after: None,
         gap: None,
         state: Some(State::default()),
         head: None,
