@@ -84,9 +84,9 @@ impl Store {
             Db::Pg(pool) => sqlx::migrate!("migrations/postgres").run(pool).await,
             Db::Lite(lite) => sqlx::migrate!("migrations/sqlite").run(&lite.write).await,
         };
-        self.release_leases().await?;
         migrated
-            .map_err(|error| Error::internal("the database cannot be migrated").caused_by(error))
+            .map_err(|error| Error::internal("the database cannot be migrated").caused_by(error))?;
+        self.release_leases().await
     }
 
     /// On SQLite this process is the only one: whatever ran is lost with the one before.
