@@ -101,12 +101,16 @@ impl Builder {
 
     /// Adds a node of any kind.
     #[must_use]
-    pub fn node_of(mut self, name: &str, node: impl Node) -> Self {
+    pub fn node_of(self, name: &str, node: impl Node) -> Self {
+        self.with_spec(name, Spec::new(node))
+    }
+
+    pub(crate) fn with_spec(mut self, name: &str, spec: Spec) -> Self {
         let graph = self.graph.name.clone();
         let node_name: Arc<str> = name.into();
         if name.is_empty() || name.starts_with("__") || name.contains(['|', ':', '*']) {
             self.refuse(BuildError::BadName { graph, node: node_name });
-        } else if self.graph.nodes.insert(node_name.clone(), Spec::new(node)).is_some() {
+        } else if self.graph.nodes.insert(node_name.clone(), spec).is_some() {
             self.refuse(BuildError::DuplicateNode { graph, node: node_name });
         } else {
             self.graph.declared.push(node_name);

@@ -75,6 +75,7 @@ impl World {
             clock: self.clock.clone(),
             ids: self.clock.clone(),
             stop: CancellationToken::new(),
+            drain: CancellationToken::new(),
         }
     }
 

@@ -8,12 +8,14 @@
 //! them. What it needs of the world are the ports of [`port`].
 
 pub mod apply;
+mod begin;
 mod build;
 mod channel;
 mod cx;
 mod drive;
 mod graph;
 mod halt;
+mod keep;
 pub mod memory;
 mod messages;
 mod node;
@@ -26,9 +28,11 @@ mod scope;
 pub mod stand;
 mod step;
 mod stream;
+mod subgraph;
 mod task;
 mod tool;
 pub mod update;
+mod walk;
 mod write;
 
 #[cfg(test)]
@@ -83,6 +87,6 @@ pub enum Ended {
     /// Stopped at interrupts: all that are open, of every namespace.
     Paused(Vec<Interrupt>),
     Failed(RunError),
-    /// The stop token fired.
+    /// The stop token fired, or the drain token before a step.
     Stopped,
 }
