@@ -1,6 +1,11 @@
 //! The engine's tests, on worlds in memory.
 
 mod basics;
+mod channels;
+mod failing;
+mod flow;
+mod history;
+mod pauses;
 mod subgraphs;
 
 use std::sync::Arc;
