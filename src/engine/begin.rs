@@ -7,7 +7,7 @@ use crate::engine::apply::{Done, apply};
 use crate::engine::drive::Exit;
 use crate::engine::graph::START;
 use crate::engine::messages;
-use crate::engine::plan::{Standing, plan};
+use crate::engine::plan::{self, Standing, Task, plan};
 use crate::engine::update::{self, Change};
 use crate::engine::walk::Walk;
 use crate::engine::write::{Command, Update};
@@ -78,6 +78,9 @@ impl Walk<'_> {
         let stamp = self.stamp(Source::Update);
         command.update = prepare(command.update, stamp.id.0)?;
         let tasks = plan(&self.stand, &self.scope.answers);
+        if self.has_taken_command(&tasks) {
+            return Ok(());
+        }
         let asks = tasks.iter().any(|task| matches!(task.standing, Standing::Asks(_)));
         let waits = asks && tasks.iter().all(|task| task.standing != Standing::Due);
         if !waits && self.stand.checkpoint.is_some() {
@@ -86,6 +89,13 @@ impl Walk<'_> {
         }
         let put = update::change(self.graph, &mut self.stand, Change::Command(command), stamp)?;
         self.save(put).await
+    }
+
+    /// Whether an earlier attempt of this run has kept its command with the unfinished step.
+    fn has_taken_command(&self, tasks: &[Task]) -> bool {
+        let at = self.stand.checkpoint.as_ref().map(|at| at.id);
+        let call = at.map(|at| plan::call_id(at, self.scope.run.run_id));
+        tasks.iter().any(|task| Some(task.id) == call)
     }
 }
 

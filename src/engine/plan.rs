@@ -103,7 +103,11 @@ fn called(stand: &Stand) -> Vec<Task> {
 
 /// The pseudo task that writes what the caller of `run` commands.
 pub(crate) fn call(checkpoint: CheckpointId, run: RunId, command: Command) -> Task {
-    caller_task(TaskId::derive(checkpoint, &format!("{CALLER}:{run}")), command, false)
+    caller_task(call_id(checkpoint, run), command, false)
+}
+
+pub(crate) fn call_id(checkpoint: CheckpointId, run: RunId) -> TaskId {
+    TaskId::derive(checkpoint, &format!("{CALLER}:{run}"))
 }
 
 fn caller_task(id: TaskId, command: Command, saved: bool) -> Task {

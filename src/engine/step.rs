@@ -82,6 +82,9 @@ async fn run_one(
 async fn conclude(scope: &Scope, mut tasks: Vec<Task>) -> Result<Stepped, Exit> {
     let asks = |task: &Task| matches!(task.standing, Standing::Asks(_));
     if tasks.iter().any(asks) {
+        // A caller's command goes first: while it is not kept, some task is due still, and a run
+        // that is taken over sees that it has not been taken in.
+        tasks.sort_by_key(|task| !task.is_call());
         for task in &mut tasks {
             save(scope, task).await?;
         }

@@ -87,10 +87,7 @@ impl<'a> Walk<'a> {
     fn tasks(&mut self) -> Vec<Task> {
         let mut tasks = plan(&self.stand, &self.scope.answers);
         if let (Some(command), Some(at)) = (self.command.take(), &self.stand.checkpoint) {
-            let call = plan::call(at.id, self.scope.run.run_id, command);
-            if tasks.iter().all(|task| task.id != call.id) {
-                tasks.push(call);
-            }
+            tasks.push(plan::call(at.id, self.scope.run.run_id, command));
         }
         tasks
     }

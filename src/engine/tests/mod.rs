@@ -2,9 +2,11 @@
 
 mod basics;
 mod channels;
+mod crash;
 mod failing;
 mod flow;
 mod history;
+mod log;
 mod pauses;
 mod subgraphs;
 
