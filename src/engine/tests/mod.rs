@@ -8,6 +8,7 @@ mod flow;
 mod history;
 mod log;
 mod pauses;
+mod random;
 mod subgraphs;
 
 use std::sync::Arc;
