@@ -66,6 +66,15 @@ impl Cx {
         T::deserialize(self.configurable().get(name)?).ok()
     }
 
+    /// All of it as a `T` ([`Builder::config`](crate::engine::Builder::config)).
+    ///
+    /// # Errors
+    /// It is no `T`.
+    pub fn config<T: DeserializeOwned>(&self) -> Result<T, Halt> {
+        let given = Value::Object(self.configurable().clone());
+        Ok(T::deserialize(given)?)
+    }
+
     pub fn tags(&self) -> &[String] {
         &self.0.scope.run.tags
     }

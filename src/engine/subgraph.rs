@@ -136,19 +136,19 @@ impl Builder {
         C: Into<Command>,
     {
         let map_out = Arc::new(move |state: &State| map_out(state).into());
-        let nested = Nested { graph: graph.clone(), map_in: Arc::new(map_in), map_out };
+        let nested = Nested { graph: graph.clone(), map_in, map_out };
         self.with_spec(name, Spec { graph: Some(graph), ..Spec::new(nested) })
     }
 }
 
 /// A node that runs a graph.
-struct Nested {
+struct Nested<I> {
     graph: Arc<Graph>,
-    map_in: Arc<dyn Fn(&State, &Cx) -> Update + Send + Sync>,
+    map_in: I,
     map_out: Arc<dyn Fn(&State) -> Command + Send + Sync>,
 }
 
-impl Node for Nested {
+impl<I: Fn(&State, &Cx) -> Update + Send + Sync + 'static> Node for Nested<I> {
     fn run(&self, state: State, cx: Cx) -> BoxFuture<'static, Result<Command, Halt>> {
         let (graph, map_out) = (self.graph.clone(), self.map_out.clone());
         let input = (self.map_in)(&state, &cx);

@@ -97,8 +97,9 @@ async fn a_retry_policy_can_look_behind_an_error() {
         })
         .retry(
             "io",
-            Retry::attempts(2)
-                .when(|error| error.source().is_some_and(|source| source.is::<std::io::Error>())),
+            Retry::attempts(2).when(
+                |error| matches!(error.source(), Some(source) if source.is::<std::io::Error>()),
+            ),
         )
         .edge(START, "io")
         .build()

@@ -155,7 +155,7 @@ async fn a_caller_sends_a_run_to_nodes_with_inputs() {
     start(&world, &graph, Update::new()).await;
     let goto = vec![Goto { node: "b".into(), input: Some(json!(1)) }];
     let update = Some(Update::new().set("k", "v"));
-    let outcome = run(&world, &graph, Begin { goto, update, ..Begin::default() }).await;
+    let outcome = run(&world, &graph, Begin { update, goto, ..Begin::default() }).await;
     assert_eq!(outcome.how, Ended::Done);
     assert_eq!(ran(&outcome), json!(["a", "b", "b"]));
     assert_eq!(outcome.state.get("k"), Some(json!("v")));

@@ -1,6 +1,7 @@
 //! The engine's tests, on worlds in memory.
 
 mod basics;
+mod building;
 mod channels;
 mod crash;
 mod failing;

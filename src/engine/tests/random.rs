@@ -266,7 +266,9 @@ proptest! {
             let put = update::revise(&graph, at, as_update(&edits), None, id, Ts(0)).unwrap();
             world.saver.keep(put);
             let mut copy = upon.map(|upon| copies[&upon].clone()).unwrap_or_default();
-            edits.iter().for_each(|edit| copy.make(edit));
+            for edit in &edits {
+                copy.make(edit);
+            }
             copies.insert(id, copy);
             made.push(id);
         }
