@@ -5,6 +5,11 @@ pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod executor;
+pub mod faces;
+pub mod http;
 pub mod models;
+pub mod server;
 pub mod storage;
 pub mod tools;
+
+pub use server::Server;

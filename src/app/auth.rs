@@ -62,4 +62,13 @@ impl super::App {
     pub fn caller(&self, key: Option<&str>) -> Result<Caller> {
         self.0.keys.caller(key)
     }
+
+    /// [`App::caller`] for what is not for everybody, even on a server that is open.
+    pub fn caller_with_key(&self, key: Option<&str>) -> Result<Caller> {
+        if self.0.keys.is_open() {
+            let why = "this is only for callers on the server's own machine";
+            return Err(Error::new(Fault::Unauthenticated, "unauthenticated", why));
+        }
+        self.caller(key)
+    }
 }

@@ -13,6 +13,7 @@ mod outbox;
 mod runs;
 mod threads;
 mod wait;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -23,10 +24,13 @@ pub use outbox::Courier;
 pub use runs::{Finished, Pause, StartRun, Started, ThreadTarget};
 pub use threads::{IfExists, ThreadPatch, ThreadView};
 
+pub use crate::agents::registry::Agent;
 use crate::agents::registry::Registry;
 use crate::domain::clock::{Clock, IdGen};
+use crate::domain::error::Result;
 use crate::executor;
 use crate::storage::Store;
+pub use crate::storage::{RunFilter, ThreadFilter};
 
 /// Everything a face calls. Cheap to clone.
 #[derive(Clone)]
@@ -55,5 +59,10 @@ pub struct Options {
 impl App {
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// Whether the server can do its work: the database answers and has this program's schema.
+    pub async fn ready(&self) -> Result<()> {
+        self.0.store.ping().await
     }
 }

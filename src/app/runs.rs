@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::agents::{intake, review};
-use crate::app::{App, Caller, Follow, disconnect};
+use crate::app::{App, Caller, Follow, disconnect, webhooks};
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::ids::{AgentId, Namespace, RunId, ThreadId};
 use crate::domain::interrupt;
@@ -153,6 +153,9 @@ impl App {
 
     async fn accept(&self, who: &Caller, start: StartRun) -> Result<Created> {
         json::refuse_nul_in("metadata", &start.metadata)?;
+        if let Some(url) = &start.spec.webhook {
+            webhooks::check("webhook", url, self.0.options.allow_private_networks)?;
+        }
         let id = RunId(self.0.ids.uuid());
         let before = self.thread_before(who, &start).await?;
         let last_agent = before.as_ref().and_then(|thread| thread.agent_id.clone());

@@ -1,5 +1,6 @@
 //! Long-term memory: documents under a namespace and a key.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -72,4 +73,44 @@ pub enum Test {
     Lt(Value),
     Lte(Value),
     In(Vec<Value>),
+}
+
+impl Condition {
+    /// Whether an item's value meets the condition. A missing member meets only `$ne`.
+    pub fn holds(&self, value: &Map<String, Value>) -> bool {
+        let have = value.get(&self.member);
+        match &self.test {
+            Test::Eq(want) => have.is_some_and(|have| equal(have, want)),
+            Test::Ne(want) => !have.is_some_and(|have| equal(have, want)),
+            Test::Gt(want) => order(have, want).is_some_and(Ordering::is_gt),
+            Test::Gte(want) => order(have, want).is_some_and(Ordering::is_ge),
+            Test::Lt(want) => order(have, want).is_some_and(Ordering::is_lt),
+            Test::Lte(want) => order(have, want).is_some_and(Ordering::is_le),
+            Test::In(wanted) => {
+                have.is_some_and(|have| wanted.iter().any(|want| equal(have, want)))
+            }
+        }
+    }
+}
+
+/// Equality of documents: numbers by value, members in any order, elements in theirs.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, one)| right.get(key).is_some_and(|two| equal(one, two)))
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(one, two)| equal(one, two))
+        }
+        (left, right) => json::scalar_eq(left, right),
+    }
+}
+
+fn order(have: Option<&Value>, want: &Value) -> Option<Ordering> {
+    match (have?, want) {
+        (Value::Number(have), Value::Number(want)) => have.as_f64()?.partial_cmp(&want.as_f64()?),
+        (Value::String(have), Value::String(want)) => Some(have.cmp(want)),
+        _ => None,
+    }
 }

@@ -11,6 +11,7 @@ pub mod interrupt;
 pub mod item;
 pub mod json;
 pub mod message;
+pub mod net;
 pub mod page;
 pub mod ports;
 pub mod run;

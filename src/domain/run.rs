@@ -108,6 +108,9 @@ pub struct RunSpec {
     pub multitask: Multitask,
     pub on_completion: OnCompletion,
     pub on_disconnect: OnDisconnect,
+    /// Its thread was to be made if it was missing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub make_thread: bool,
     /// Names of what to stream to whoever joins without saying; a face's own words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stream_modes: Vec<String>,

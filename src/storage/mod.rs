@@ -1,27 +1,47 @@
 //! One store over two databases: SQL text shared, the differences side by side in `dialect`.
 
-mod stubs;
+#[macro_use]
+mod db;
+mod checkpoints;
+mod claim;
+mod commit;
+mod copy;
+mod dialect;
+mod docs;
+mod end;
+mod error;
+mod events;
+mod filter;
+mod fold;
+mod interrupts;
+mod items;
+mod notify;
+mod outbox;
+mod queue;
+mod run_create;
+mod runs;
+mod threads;
+mod types;
+mod update;
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 
-use crate::domain::checkpoint::{Put, Snapshot};
+use crate::domain::checkpoint::Put;
 use crate::domain::clock::{Clock, Ts};
-use crate::domain::error::Result;
-use crate::domain::event::Seq;
-use crate::domain::ids::{
-    AgentId, CheckpointId, DeliveryId, Namespace, Owner, RunId, ThreadId, ThreadKey,
-};
-use crate::domain::interrupt;
-use crate::domain::item::{Condition, Item, Labels};
-use crate::domain::page::Page;
-use crate::domain::run::{CancelAction, Run, RunSpec, RunStatus};
-use crate::domain::state::State;
+use crate::domain::error::{Error, Result};
+use crate::domain::ids::{AgentId, DeliveryId, Owner, RunId, ThreadId};
+use crate::domain::run::{Run, RunSpec, RunStatus};
 use crate::domain::thread::{Thread, ThreadStatus};
-use crate::executor::port::{Claim, Segment, Signal};
+use crate::executor::port::{Claim, Signal};
+use crate::storage::db::{Db, on_db};
+use crate::storage::error::fail;
+use crate::storage::notify::Notifier;
+use crate::storage::queue::Commits;
 
 /// How to reach the database.
 #[derive(Clone)]
@@ -34,7 +54,54 @@ pub struct Options {
 
 /// The store. Cheap to clone.
 #[derive(Clone)]
-pub struct Store;
+pub struct Store(Arc<Parts>);
+
+struct Parts {
+    db: Db,
+    clock: Arc<dyn Clock>,
+    notifier: Notifier,
+    commits: Commits,
+    /// Held as long as the store lives: nobody else opens the file.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Connects; does not migrate. A second process on one SQLite file is refused.
+    ///
+    /// # Errors
+    /// [`Fault::Invalid`](crate::domain::Fault::Invalid) for a URL that is neither SQLite's nor
+    /// Postgres', [`Fault::Unavailable`](crate::domain::Fault::Unavailable) for a database that
+    /// does not answer or is in use.
+    pub async fn open(options: Options) -> Result<Self> {
+        let (db, lock) = Db::open(&options.url, options.max_connections).await?;
+        let notifier = Notifier::start(&db);
+        let commits = Commits::start(db.clone(), notifier.clone());
+        Ok(Self(Arc::new(Parts { db, clock: options.clock, notifier, commits, _lock: lock })))
+    }
+
+    /// Brings the schema up to date, under a lock.
+    pub async fn migrate(&self) -> Result<()> {
+        let migrated = match &self.0.db {
+            Db::Pg(pool) => sqlx::migrate!("migrations/postgres").run(pool).await,
+            Db::Lite(lite) => sqlx::migrate!("migrations/sqlite").run(&lite.write).await,
+        };
+        migrated
+            .map_err(|error| Error::internal("the database cannot be migrated").caused_by(error))
+    }
+
+    /// Whether the database answers and has this program's schema.
+    pub async fn ping(&self) -> Result<()> {
+        let found = on_db!(self.0.db.reader(), c => sqlx::query(PING).execute(c).await.map(drop));
+        found.map_err(|error| fail("the database does not answer", error))
+    }
+
+    /// What happens from here on, from this node and (on Postgres) from the others.
+    pub fn signals(&self) -> broadcast::Receiver<Signal> {
+        self.0.notifier.subscribe()
+    }
+}
+
+const PING: &str = "select 1 from threads where false";
 
 pub struct NewThread {
     pub id: ThreadId,

@@ -1,0 +1,6 @@
+//! What the tests are written with.
+
+pub(crate) mod client;
+pub(crate) mod db;
+pub(crate) mod server;
+pub(crate) mod sse;

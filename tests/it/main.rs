@@ -1,0 +1,5 @@
+//! Tests of the whole program, in one binary.
+
+mod harness;
+mod journeys;
+mod layers;
