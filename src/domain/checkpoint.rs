@@ -83,7 +83,7 @@ pub struct Frontier {
 }
 
 /// A task that is due: a node, with an input of its own where a branch sent one (`Send`).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Due {
     pub node: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::checkpoint::{Due, Frontier, Kept, Put};
+use crate::domain::checkpoint::{Due, Frontier, Put};
 use crate::domain::run::{Goto, RunError};
 use crate::domain::state::{Change, State};
 use crate::engine::channel::Written;
@@ -112,13 +112,8 @@ fn add(frontier: &mut Frontier, from: &Arc<str>, target: Goto) {
     let plain = target.input.is_none();
     let known = |due: &Due| due.input.is_none() && *due.node == *target.node;
     if target.node != END && !(plain && frontier.due.iter().any(known)) {
-        frontier.due.push(Due {
-            node: target.node.into(),
-            input: target.input,
-            task_id: None,
-            from: Some(from.clone()),
-            kept: Kept::default(),
-        });
+        let (node, input, from) = (target.node.into(), target.input, Some(from.clone()));
+        frontier.due.push(Due { node, input, from, ..Due::default() });
     }
 }
 

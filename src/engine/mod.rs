@@ -85,6 +85,16 @@ pub struct Outcome {
     pub state: State,
 }
 
+impl Outcome {
+    /// What the run waits for; nothing unless it is paused.
+    pub fn interrupts(&self) -> &[Interrupt] {
+        match &self.how {
+            Ended::Paused(interrupts) => interrupts,
+            Ended::Done | Ended::Failed(_) | Ended::Stopped => &[],
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ended {
     /// Nothing is due any more.

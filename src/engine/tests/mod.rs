@@ -25,12 +25,12 @@ use crate::engine::{Begin, Ended, Graph, Outcome, Update, drive};
 
 /// A new run with this input.
 async fn start(world: &World, graph: &Arc<Graph>, input: Update) -> Outcome {
-    run(world, graph, Begin { input: Some(input), ..Begin::default() }).await
+    world.start(graph, input).await.unwrap()
 }
 
 /// A new run with these answers.
 async fn resume(world: &World, graph: &Arc<Graph>, answers: Answers) -> Outcome {
-    run(world, graph, Begin { answers, ..Begin::default() }).await
+    world.resume(graph, answers).await.unwrap()
 }
 
 /// A new run from the thread's newest checkpoint.
