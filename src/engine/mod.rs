@@ -41,6 +41,10 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+/// How graphs are written, by example.
+#[doc = include_str!("../../docs/graphs.md")]
+pub mod guide {}
+
 pub use build::Builder;
 pub use channel::{Channel, is_full};
 pub use check::BuildError;
