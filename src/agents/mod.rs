@@ -3,8 +3,10 @@
 //! They are made of the engine's graphs, of models and of tools, and know neither storage nor how
 //! their runs are executed nor any protocol.
 
+mod demo;
 mod echo;
 pub mod intake;
+pub mod react;
 pub mod registry;
 pub mod review;
 mod schema;

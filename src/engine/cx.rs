@@ -15,7 +15,7 @@ use crate::domain::event::RunEvent;
 use crate::domain::ids::{AgentId, InterruptId, Namespace, Owner, RunId, TaskId, ThreadId};
 use crate::domain::interrupt::Interrupt;
 use crate::domain::message::derived_id;
-use crate::domain::ports::Memory;
+use crate::domain::ports::{Memory, Timer};
 use crate::engine::halt::Halt;
 use crate::engine::plan::Task;
 use crate::engine::scope::Scope;
@@ -166,6 +166,11 @@ impl Cx {
         if !span.is_zero() {
             self.0.scope.run.timer.sleep(span).await;
         }
+    }
+
+    /// The passing of time, for what the node starts elsewhere.
+    pub fn timer(&self) -> Arc<dyn Timer> {
+        self.0.scope.run.timer.clone()
     }
 
     /// Fires when the run is to stop. The node itself is dropped then; what it started elsewhere
