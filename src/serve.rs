@@ -1,0 +1,132 @@
+//! The program: settings become a server that listens.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use secrecy::ExposeSecret;
+use tokio::net::TcpListener;
+
+use crate::agents::registry::Registry;
+use crate::app::Keys;
+use crate::config::{Key, Settings};
+use crate::domain::clock::System;
+use crate::domain::error::Error;
+use crate::domain::ids::Owner;
+use crate::server::{Server, Setup};
+use crate::storage::{self, Store};
+use crate::{lifecycle, telemetry};
+
+/// Serves until SIGTERM or SIGINT, then drains.
+///
+/// # Errors
+/// A sentence for the operator: the database, an address.
+pub async fn serve(settings: Settings) -> Result<()> {
+    let drain = lifecycle::stop_on_signal()?;
+    let listeners = listen(&settings).await?;
+    let mut setup = setup(&settings)?;
+    setup.http.metrics = telemetry::collect_metrics()?;
+    let server = Server::assemble(setup).await.map_err(explain)?;
+    for listener in &listeners {
+        let address = listener.local_addr()?;
+        let mut stdout = std::io::stdout();
+        writeln!(stdout, "listening on http://{address}")?;
+        stdout.flush()?;
+    }
+    server.serve(listeners, drain).await.context("the server stopped")
+}
+
+/// Brings the schema up to date.
+///
+/// # Errors
+/// A sentence for the operator.
+pub async fn migrate(settings: &Settings) -> Result<()> {
+    let options = storage::Options {
+        url: settings.database_url.expose_secret().to_owned(),
+        max_connections: 1,
+        clock: Arc::new(System),
+    };
+    let store = Store::open(options).await.map_err(explain)?;
+    store.migrate().await.map_err(explain)
+}
+
+/// Puts everything together that can be without a database.
+///
+/// # Errors
+/// A sentence for the operator.
+pub fn check(settings: &Settings) -> Result<()> {
+    setup(settings).map(drop)
+}
+
+async fn listen(settings: &Settings) -> Result<Vec<TcpListener>> {
+    let mut listeners = Vec::with_capacity(settings.listen.len());
+    for address in &settings.listen {
+        let bound = TcpListener::bind(address).await;
+        listeners.push(bound.with_context(|| format!("cannot listen on {address}"))?);
+    }
+    Ok(listeners)
+}
+
+fn setup(settings: &Settings) -> Result<Setup> {
+    let limits = &settings.limits;
+    let mut setup = Setup {
+        database_url: settings.database_url.expose_secret().to_owned(),
+        agents: agents(settings),
+        keys: keys(settings),
+        webhook_client: webhook_client(settings)?,
+        webhook_secret: settings.webhook_secret.clone().map(Arc::new),
+        grace: Duration::from_secs(limits.shutdown_grace_seconds),
+        ..Setup::default()
+    };
+    setup.app.allow_private_networks = settings.allow_private_networks;
+    setup.app.queued_runs = limits.queued_runs;
+    setup.app.queued_runs_per_owner = limits.queued_runs_per_owner;
+    setup.executor.workers = settings.workers;
+    setup.executor.lease = Duration::from_secs(limits.lease_seconds);
+    setup.executor.run_limit = Duration::from_secs(limits.run_seconds);
+    setup.executor.max_attempts = limits.max_attempts;
+    setup.executor.log_events_per_run = limits.log_events_per_run;
+    setup.http.body_bytes = limits.body_bytes;
+    setup.http.json_depth = limits.json_depth;
+    Ok(setup)
+}
+
+fn agents(settings: &Settings) -> Registry {
+    if settings.demo_agents { Registry::demo() } else { Registry::new() }
+}
+
+fn keys(settings: &Settings) -> Keys {
+    let mut keys = Keys::default();
+    for entry in &settings.keys {
+        let owner = Owner::new(entry.owner.as_str());
+        match &entry.key {
+            Key::Plain(key) => keys.add(owner, key.expose_secret()),
+            Key::Sha256(digest) => keys.add_hashed(owner, *digest),
+        }
+    }
+    keys
+}
+
+/// How long a webhook's receiver may take.
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn webhook_client(settings: &Settings) -> Result<reqwest::Client> {
+    let builder = reqwest::Client::builder()
+        .timeout(WEBHOOK_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("runloom/", env!("CARGO_PKG_VERSION")));
+    let builder = match settings.allow_private_networks {
+        true => builder,
+        false => builder.dns_resolver(Arc::new(crate::server::PublicOnly)),
+    };
+    builder.build().context("the client for webhooks cannot be built")
+}
+
+/// The operator reads the cause too.
+fn explain(error: Error) -> anyhow::Error {
+    match std::error::Error::source(&error) {
+        Some(cause) => anyhow!("{error}: {cause}"),
+        None => anyhow!("{error}"),
+    }
+}
