@@ -37,15 +37,14 @@ impl List {
         if self.places.is_empty() && self.entries.len() >= Self::SHORT {
             self.index();
         }
-        match self.place(key).and_then(|place| self.entries.get_mut(place)) {
-            Some(standing) => standing.value = value,
-            None => {
-                if self.entries.len() >= Self::SHORT {
-                    self.places.insert(hash(key), self.entries.len());
-                }
-                self.entries.push(Entry { key: Some(key.clone()), value });
-            }
+        if let Some(standing) = self.place(key).and_then(|place| self.entries.get_mut(place)) {
+            standing.value = value;
+            return;
         }
+        if self.entries.len() >= Self::SHORT {
+            self.places.insert(hash(key), self.entries.len());
+        }
+        self.entries.push(Entry { key: Some(key.clone()), value });
     }
 
     /// Removes the entry with this key.
