@@ -117,6 +117,7 @@ fn configured(command: Command, flags: &Flags) -> anyhow::Result<()> {
     // Before anything else, so that `check` finds a bad filter too.
     let filter = telemetry::filter(settings.log_filter.as_deref())?;
     if command == Command::Check {
+        serve::check(&settings)?;
         return print(settings.summary());
     }
     telemetry::init(settings.log_format, filter)?;
@@ -126,7 +127,7 @@ fn configured(command: Command, flags: &Flags) -> anyhow::Result<()> {
 
 async fn started(command: Command, settings: Settings) -> anyhow::Result<()> {
     match command {
-        Command::Migrate => serve::migrate(settings).await,
+        Command::Migrate => serve::migrate(&settings).await,
         _ => serve::serve(settings).await,
     }
 }

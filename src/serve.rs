@@ -1,38 +1,45 @@
-//! The program's two long tasks: settings become a server that listens, or a migrated database.
+//! The program: settings become a server that listens.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, Result, anyhow};
 use tokio::net::TcpListener;
 
 use crate::agents::registry::Registry;
 use crate::app::Keys;
 use crate::config::Settings;
 use crate::domain::clock::System;
+use crate::domain::error::Error;
 use crate::domain::ids::Owner;
 use crate::lifecycle::Lifecycle;
 use crate::server::{Server, Setup};
 use crate::storage::{self, Store};
 use crate::telemetry::Metrics;
 
-/// What the executor may take beyond the grace period to hand unfinished runs back.
+/// What handing unfinished runs back may take beyond the grace period.
 const HANDING_BACK: Duration = Duration::from_secs(5);
 
-/// Serves until the process is told to end, then drains.
+/// Serves until SIGTERM or SIGINT, then drains.
 ///
 /// # Errors
 /// A sentence for the operator: the database, an address.
-pub async fn serve(settings: Settings) -> anyhow::Result<()> {
+pub async fn serve(settings: Settings) -> Result<()> {
     let grace = Duration::from_secs(settings.limits.shutdown_grace_seconds);
     let lifecycle = Lifecycle::of_process(grace + HANDING_BACK).context("cannot follow signals")?;
     let metrics = Metrics::install()?;
     drop(lifecycle.tasks().spawn(metrics.clone().keep_up(lifecycle.draining().clone())));
-
-    let listeners = listen(&settings.listen).await?;
-    let server = Server::assemble(setup(&settings, metrics)).await.context("cannot start")?;
-    announce(&listeners)?;
+    let listeners = listen(&settings).await?;
+    let mut setup = setup(&settings)?;
+    setup.http.metrics = Arc::new(move || metrics.render());
+    let server = Server::assemble(setup).await.map_err(explain)?;
+    for listener in &listeners {
+        let address = listener.local_addr()?;
+        let mut stdout = std::io::stdout();
+        writeln!(stdout, "listening on http://{address}")?;
+        stdout.flush()?;
+    }
     let drain = lifecycle.draining().clone();
     tokio::select! {
         ended = server.serve(listeners, drain) => ended.context("the server stopped")?,
@@ -46,40 +53,40 @@ pub async fn serve(settings: Settings) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// A sentence for the operator.
-pub async fn migrate(settings: Settings) -> anyhow::Result<()> {
+pub async fn migrate(settings: &Settings) -> Result<()> {
     let options = storage::Options {
         url: settings.database_url.expose().to_owned(),
         max_connections: 1,
         clock: Arc::new(System),
     };
-    let store = Store::open(options).await.context("cannot open the database")?;
-    store.migrate().await.context("cannot migrate the database")
+    let store = Store::open(options).await.map_err(explain)?;
+    store.migrate().await.map_err(explain)
 }
 
-async fn listen(addresses: &[String]) -> anyhow::Result<Vec<TcpListener>> {
-    let mut listeners = Vec::with_capacity(addresses.len());
-    for address in addresses {
+/// Puts everything together that can be without a database.
+///
+/// # Errors
+/// A sentence for the operator.
+pub fn check(settings: &Settings) -> Result<()> {
+    setup(settings).map(drop)
+}
+
+async fn listen(settings: &Settings) -> Result<Vec<TcpListener>> {
+    let mut listeners = Vec::with_capacity(settings.listen.len());
+    for address in &settings.listen {
         let bound = TcpListener::bind(address).await;
         listeners.push(bound.with_context(|| format!("cannot listen on {address}"))?);
     }
     Ok(listeners)
 }
 
-/// Tells on stdout where the server answers; with port 0 nobody else knows.
-fn announce(listeners: &[TcpListener]) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    for listener in listeners {
-        writeln!(out, "listening on http://{}", listener.local_addr()?)?;
-    }
-    out.flush().context("cannot write to stdout")
-}
-
-fn setup(settings: &Settings, metrics: Metrics) -> Setup {
+fn setup(settings: &Settings) -> Result<Setup> {
     let limits = &settings.limits;
     let mut setup = Setup {
         database_url: settings.database_url.expose().to_owned(),
-        agents: if settings.demo_agents { Registry::demo() } else { Registry::new() },
+        agents: agents(settings),
         keys: keys(settings),
+        webhook_client: webhook_client(settings)?,
         webhook_secret: settings.webhook_secret.clone().map(Arc::new),
         grace: Duration::from_secs(limits.shutdown_grace_seconds),
         ..Setup::default()
@@ -94,8 +101,11 @@ fn setup(settings: &Settings, metrics: Metrics) -> Setup {
     setup.executor.log_events_per_run = limits.log_events_per_run;
     setup.http.body_bytes = limits.body_bytes;
     setup.http.json_depth = limits.json_depth;
-    setup.http.metrics = Arc::new(move || metrics.render());
-    setup
+    Ok(setup)
+}
+
+fn agents(settings: &Settings) -> Registry {
+    if settings.demo_agents { Registry::demo() } else { Registry::new() }
 }
 
 fn keys(settings: &Settings) -> Keys {
@@ -104,4 +114,27 @@ fn keys(settings: &Settings) -> Keys {
         keys.add_hashed(Owner::new(key.owner.as_str()), key.sha256);
     }
     keys
+}
+
+/// How long a webhook's receiver may take.
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn webhook_client(settings: &Settings) -> Result<reqwest::Client> {
+    let builder = reqwest::Client::builder()
+        .timeout(WEBHOOK_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("runloom/", env!("CARGO_PKG_VERSION")));
+    let builder = match settings.allow_private_networks {
+        true => builder,
+        false => builder.dns_resolver(Arc::new(crate::server::PublicOnly)),
+    };
+    builder.build().context("the client for webhooks cannot be built")
+}
+
+/// The operator reads the cause too.
+fn explain(error: Error) -> anyhow::Error {
+    match std::error::Error::source(&error) {
+        Some(cause) => anyhow!("{error}: {cause}"),
+        None => anyhow!("{error}"),
+    }
 }

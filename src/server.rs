@@ -1,6 +1,7 @@
 //! The only wiring: settings become a store, agents, an executor, use cases and routers.
 
 mod listen;
+mod resolve;
 mod setup;
 
 use std::future::IntoFuture;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+pub use resolve::PublicOnly;
 pub use setup::{Builder, Setup};
 
 use crate::agents::intake;
@@ -125,7 +127,11 @@ struct AgentGraphs(Arc<Registry>);
 
 impl Graphs for AgentGraphs {
     fn ids(&self) -> Vec<AgentId> {
-        self.0.iter().filter(|agent| agent.unavailable.is_none()).map(|agent| agent.id.clone()).collect()
+        self.0
+            .iter()
+            .filter(|agent| agent.unavailable.is_none())
+            .map(|agent| agent.id.clone())
+            .collect()
     }
 
     fn get(&self, id: &AgentId) -> Option<Arc<dyn Runnable>> {

@@ -16,7 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::LogFormat;
 
-const DEFAULT_FILTER: &str = "info";
+const DEFAULT_FILTER: &str = "info,sqlx=warn";
 
 /// Edges of the histograms of durations, from a cached read to a long run.
 const SECONDS: [f64; 16] = [

@@ -19,6 +19,8 @@ pub struct AgentSettings {
     pub description: Option<String>,
     pub kind: Option<AgentKind>,
     pub model: Option<ModelRef>,
+    /// Asked instead when the model fails for good.
+    pub fallback_model: Option<ModelRef>,
     pub prompt: Option<String>,
     pub tools: Option<Vec<ToolRef>>,
     /// Tools that need a decision, each with the decisions that are offered.
@@ -27,6 +29,14 @@ pub struct AgentSettings {
     pub review_locked: bool,
     /// Ids of the agents it may hand tasks to.
     pub subagents: Vec<String>,
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u32>,
+    /// A JSON Schema that the answer is to follow.
+    pub response_schema: Option<Value>,
+    /// Of the history, the model sees at most this many turns.
+    pub history_turns: Option<usize>,
+    /// Of the history, the model sees at most about this many tokens.
+    pub history_tokens: Option<usize>,
     pub metadata: Map<String, Value>,
 }
 
@@ -78,6 +88,7 @@ struct Raw {
     description: Option<String>,
     kind: Option<AgentKind>,
     model: Option<String>,
+    fallback_model: Option<String>,
     prompt: Option<String>,
     tools: Option<Vec<String>>,
     #[serde(default)]
@@ -86,6 +97,11 @@ struct Raw {
     review_locked: bool,
     #[serde(default)]
     subagents: Vec<String>,
+    temperature: Option<f64>,
+    max_tokens: Option<u32>,
+    response_schema: Option<Value>,
+    history_turns: Option<usize>,
+    history_tokens: Option<usize>,
     #[serde(default)]
     metadata: Map<String, Value>,
 }
@@ -107,7 +123,11 @@ fn settle(reader: &mut Reader<'_>, known: &Known<'_>, id: &str, raw: Raw) -> Age
     if raw.subagents.iter().any(|other| other == id) {
         reader.wrong(&[SECTION, id, "subagents"], "an agent cannot be its own; take it out");
     }
-    let model = raw.model.and_then(|model| model_ref(reader, known, id, &model));
+    let mut model_of = |key, text: Option<String>| {
+        text.and_then(|text| model_ref(reader, known, [SECTION, id, key], &text))
+    };
+    let model = model_of("model", raw.model);
+    let fallback_model = model_of("fallback_model", raw.fallback_model);
     let tools = raw.tools.map(|tools| {
         tools.into_iter().filter_map(|tool| tool_ref(reader, known, id, tool)).collect()
     });
@@ -116,17 +136,27 @@ fn settle(reader: &mut Reader<'_>, known: &Known<'_>, id: &str, raw: Raw) -> Age
         description: raw.description,
         kind: raw.kind,
         model,
+        fallback_model,
         prompt: raw.prompt,
         tools,
         review: raw.review,
         review_locked: raw.review_locked,
         subagents: raw.subagents,
+        temperature: raw.temperature,
+        max_tokens: raw.max_tokens,
+        response_schema: raw.response_schema,
+        history_turns: raw.history_turns,
+        history_tokens: raw.history_tokens,
         metadata: raw.metadata,
     }
 }
 
-fn model_ref(reader: &mut Reader<'_>, known: &Known<'_>, id: &str, text: &str) -> Option<ModelRef> {
-    let path = [SECTION, id, "model"];
+fn model_ref(
+    reader: &mut Reader<'_>,
+    known: &Known<'_>,
+    path: [&str; 3],
+    text: &str,
+) -> Option<ModelRef> {
     let (provider, model) = text.split_once(':').unwrap_or((text, ""));
     if provider != SCRIPTED && !known.models.contains_key(provider) {
         let names: Vec<&str> = known.models.keys().map(String::as_str).chain([SCRIPTED]).collect();

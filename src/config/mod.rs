@@ -38,7 +38,7 @@ pub use error::{Invalid, Problem};
 pub use keys::{ApiKey, Keys};
 pub use limits::Limits;
 pub use models::{ModelSettings, Wire};
-pub use playground::Playground;
+pub use playground::{Feature, Playground};
 pub use tools::{HttpToolSettings, McpSettings, McpTransport};
 
 use reader::Reader;

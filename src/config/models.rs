@@ -10,6 +10,8 @@ use super::reader::Reader;
 use super::{expand, tools};
 
 const SECTION: &str = "models";
+/// Seconds; models think.
+const DEFAULT_TIMEOUT: u64 = 120;
 /// The offline model: always there, and not to be redefined.
 pub(super) const SCRIPTED: &str = "scripted";
 
@@ -42,6 +44,7 @@ pub struct ModelSettings {
     /// agents answer that they are unavailable.
     pub api_key: Option<SecretString>,
     pub headers: BTreeMap<String, SecretString>,
+    pub timeout_seconds: u64,
 }
 
 impl ModelSettings {
@@ -58,6 +61,7 @@ struct Raw {
     base_url: Option<String>,
     api_key_env: Option<String>,
     headers: BTreeMap<String, String>,
+    timeout_seconds: Option<u64>,
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> BTreeMap<String, ModelSettings> {
@@ -100,6 +104,7 @@ fn settle(reader: &mut Reader<'_>, name: &str, raw: Raw) -> Option<ModelSettings
         base_url: given.base_url,
         api_key: api_key.map(SecretString::from),
         api_key_env: given.api_key_env,
+        timeout_seconds: given.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
         headers: expand::headers(reader, &[SECTION, name, "headers"], given.headers),
     })
 }

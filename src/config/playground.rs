@@ -13,8 +13,21 @@ pub struct Playground {
     pub enabled: bool,
     /// Pages from these origins may call it from a browser.
     pub origins: Vec<String>,
-    /// Ids of the agents it offers, in this order; empty means its own choice.
-    pub features: Vec<String>,
+    /// What it offers, in this order; empty means its own choice.
+    pub features: Vec<Feature>,
+}
+
+/// One thing to try.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feature {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// The id of the agent behind it.
+    pub agent: String,
+    #[serde(default)]
+    pub examples: Vec<String>,
 }
 
 impl Default for Playground {

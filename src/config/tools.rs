@@ -11,12 +11,16 @@ use super::reader::Reader;
 
 const MCP: &str = "mcp";
 const HTTP: &str = "http";
+/// Seconds.
+const DEFAULT_TIMEOUT: u64 = 30;
+const DEFAULT_MAX_BYTES: usize = 1 << 20;
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// A server that offers tools over the Model Context Protocol.
 #[derive(Clone, Debug)]
 pub struct McpSettings {
     pub transport: McpTransport,
+    pub timeout_seconds: u64,
 }
 
 /// How it is spoken to.
@@ -38,6 +42,9 @@ pub struct HttpToolSettings {
     pub headers: BTreeMap<String, SecretString>,
     /// A JSON Schema.
     pub parameters: Value,
+    pub timeout_seconds: u64,
+    /// Of the answer, the model sees at most so much.
+    pub max_bytes: usize,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +56,7 @@ struct RawMcp {
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    timeout_seconds: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -61,13 +69,16 @@ struct RawHttp {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     parameters: Option<Value>,
+    timeout_seconds: Option<u64>,
+    max_bytes: Option<usize>,
 }
 
 pub(super) fn read_mcp(reader: &mut Reader<'_>) -> BTreeMap<String, McpSettings> {
     let given: BTreeMap<String, RawMcp> = reader.value(MCP).unwrap_or_default();
     let settled = given.into_iter().filter_map(|(name, raw)| {
+        let timeout_seconds = raw.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT);
         let transport = transport(reader, &name, raw)?;
-        Some((name, McpSettings { transport }))
+        Some((name, McpSettings { transport, timeout_seconds }))
     });
     settled.collect()
 }
@@ -138,6 +149,8 @@ fn http_tool(reader: &mut Reader<'_>, name: &str, raw: RawHttp) -> HttpToolSetti
         headers: expand::headers(reader, &[HTTP, name, "headers"], raw.headers),
         url: raw.url,
         parameters,
+        timeout_seconds: raw.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
+        max_bytes: raw.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
     }
 }
 

@@ -21,13 +21,20 @@ async fn a_thread_is_created_run_and_waited_for(database: Database) {
 
     let path = format!("/threads/{id}");
     let fresh = client.get(&path).await.json(200);
-    assert_eq!((&fresh["status"], &fresh["values"], &fresh["messages"]), (&json!("idle"), &json!({}), &json!([])));
+    assert_eq!(
+        (&fresh["status"], &fresh["values"], &fresh["messages"]),
+        (&json!("idle"), &json!({}), &json!([]))
+    );
 
-    let run = json!({"input": {"message": "Hi there"}, "metadata": {"requestType": "weatherQuery"}});
+    let run =
+        json!({"input": {"message": "Hi there"}, "metadata": {"requestType": "weatherQuery"}});
     let run = client.post(&format!("{path}/runs"), &run).await.json(200);
     assert_eq!(run["status"], "pending");
 
-    let waited = client.get(&format!("{path}/runs/{}/wait", run["run_id"].as_str().unwrap())).await.json(200);
+    let waited = client
+        .get(&format!("{path}/runs/{}/wait", run["run_id"].as_str().unwrap()))
+        .await
+        .json(200);
     assert_eq!((&waited["status"], &waited["values"]), (&json!("success"), &json!({})));
     let messages = waited["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 2);

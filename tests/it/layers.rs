@@ -37,7 +37,8 @@ const NEVER_SEES: &[(&str, &[&str])] = &[
 fn modules_import_only_what_lies_below_them() {
     let mut wrong = Vec::new();
     for (file, imported) in imports() {
-        let Some((_, allowed)) = MAY_IMPORT.iter().find(|(module, _)| *module == file.module) else {
+        let Some((_, allowed)) = MAY_IMPORT.iter().find(|(module, _)| *module == file.module)
+        else {
             continue;
         };
         for path in imported.iter().filter_map(|path| path.strip_prefix("crate::")) {
@@ -101,7 +102,8 @@ fn imports() -> BTreeMap<File, Vec<String>> {
             let mut parts =
                 inner.iter().map(|part| part.to_string_lossy().trim_end_matches(".rs").to_owned());
             let module = parts.next().unwrap();
-            let face = (module == "faces").then(|| parts.next().unwrap()).filter(|face| face != "mod");
+            let face =
+                (module == "faces").then(|| parts.next().unwrap()).filter(|face| face != "mod");
             let text = fs::read_to_string(&path).unwrap();
             (File { path: inner, module, face }, use_paths(&text))
         })

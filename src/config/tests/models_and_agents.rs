@@ -9,6 +9,10 @@ name = "Support"
 description = "Answers customers"
 kind = "react"
 model = "openai:gpt-4o-mini"
+fallback_model = "anthropic:small"
+temperature = 0.5
+max_tokens = 400
+history_turns = 20
 prompt = "You are kind."
 tools = ["get_weather", "mcp:files", "http:orders"]
 review = { delete_file = ["approve", "edit", "reject"] }
@@ -32,6 +36,9 @@ fn an_agent_is_described_by_its_section() {
     assert_eq!(agent.kind, Some(AgentKind::React));
     let model = agent.model.clone().unwrap();
     assert_eq!((model.provider.as_str(), model.model.as_str()), ("openai", "gpt-4o-mini"));
+    assert_eq!(agent.fallback_model.as_ref().unwrap().provider, "anthropic");
+    assert_eq!((agent.temperature, agent.max_tokens), (Some(0.5), Some(400)));
+    assert_eq!((agent.history_turns, agent.history_tokens), (Some(20), None));
     assert_eq!(agent.prompt.as_deref(), Some("You are kind."));
     assert_eq!(
         agent.tools.clone().unwrap(),

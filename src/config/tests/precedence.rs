@@ -54,7 +54,10 @@ fn a_file_says_everything_that_the_environment_can() {
         [playground]
         enabled = true
         origins = ["https://play.example"]
-        features = ["react"]
+        [[playground.features]]
+        name = "ReAct"
+        agent = "react"
+        examples = ["What is the weather in sf?"]
         "#,
     )
     .settings();
@@ -64,7 +67,9 @@ fn a_file_says_everything_that_the_environment_can() {
     assert!(set.allow_private_networks && !set.demo_agents && set.webhook_secret.is_some());
     assert!(set.playground.enabled);
     assert_eq!(set.playground.origins, ["https://play.example"]);
-    assert_eq!(set.playground.features, ["react"]);
+    let [feature] = set.playground.features.as_slice() else { panic!("{:?}", set.playground) };
+    assert_eq!((feature.name.as_str(), feature.agent.as_str()), ("ReAct", "react"));
+    assert_eq!(feature.examples, ["What is the weather in sf?"]);
 }
 
 #[test]

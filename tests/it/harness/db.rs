@@ -28,7 +28,10 @@ impl Database {
         let name = format!("runloom_{}_{ordinal}", std::process::id());
         let mut connection = PgConnection::connect(&server).await.expect("Postgres answers");
         let create = format!("create database {name}");
-        sqlx::query(AssertSqlSafe(create)).execute(&mut connection).await.expect("a database is made");
+        sqlx::query(AssertSqlSafe(create))
+            .execute(&mut connection)
+            .await
+            .expect("a database is made");
         let (host, _) = server.rsplit_once('/').expect("the URL names a database");
         Self { url: format!("{host}/{name}"), _folder: None }
     }

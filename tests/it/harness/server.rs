@@ -60,7 +60,10 @@ impl Drop for TestServer {
 }
 
 /// Asks again until `done` says so: for what no signal tells of. Fails after ten seconds.
-pub async fn until<F: Future<Output = Value>>(mut ask: impl FnMut() -> F, done: impl Fn(&Value) -> bool) -> Value {
+pub async fn until<F: Future<Output = Value>>(
+    mut ask: impl FnMut() -> F,
+    done: impl Fn(&Value) -> bool,
+) -> Value {
     let asked = async {
         loop {
             let answer = ask().await;
