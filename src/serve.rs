@@ -14,7 +14,7 @@ use crate::domain::clock::System;
 use crate::domain::error::Error;
 use crate::domain::ids::Owner;
 use crate::lifecycle::Lifecycle;
-use crate::server::{Server, Setup};
+use crate::server::{PublicOnly, Server, Setup};
 use crate::storage::{self, Store};
 use crate::telemetry::Metrics;
 
@@ -124,14 +124,16 @@ fn webhook_client(settings: &Settings) -> Result<reqwest::Client> {
         .timeout(WEBHOOK_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("runloom/", env!("CARGO_PKG_VERSION")));
-    let builder = match settings.allow_private_networks {
-        true => builder,
-        false => builder.dns_resolver(Arc::new(crate::server::PublicOnly)),
+    let builder = if settings.allow_private_networks {
+        builder
+    } else {
+        builder.dns_resolver(Arc::new(PublicOnly))
     };
     builder.build().context("the client for webhooks cannot be built")
 }
 
 /// The operator reads the cause too.
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` calls")]
 fn explain(error: Error) -> anyhow::Error {
     match std::error::Error::source(&error) {
         Some(cause) => anyhow!("{error}: {cause}"),

@@ -80,7 +80,7 @@ fn listed(reader: &mut Reader<'_>) -> Given {
     for entry in entries {
         match entry.split_once(':') {
             Some((owner, key)) => {
-                given.push((vec![KEY.to_owned()], owner.trim().to_owned(), key.trim().to_owned()))
+                given.push((vec![KEY.to_owned()], owner.trim().to_owned(), key.trim().to_owned()));
             }
             None => reader.wrong(&[KEY], "an entry has no owner; write `owner:key`"),
         }

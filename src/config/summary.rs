@@ -45,12 +45,8 @@ impl fmt::Display for Summary<'_> {
                 Wire::OpenAi => "openai",
                 Wire::Anthropic => "anthropic",
             };
-            match model.missing_key() {
-                Some(variable) => {
-                    writeln!(f, "models      {name} ({wire}; {variable} is not set)")?
-                }
-                None => writeln!(f, "models      {name} ({wire})")?,
-            }
+            let missing = model.missing_key().map(|variable| format!("; {variable} is not set"));
+            writeln!(f, "models      {name} ({wire}{})", missing.unwrap_or_default())?;
         }
         set.mcp.keys().try_for_each(|name| writeln!(f, "mcp         {name}"))?;
         set.http.keys().try_for_each(|name| writeln!(f, "http        {name}"))
