@@ -69,7 +69,7 @@ impl Lifecycle {
     async fn watch(self, mut signals: BoxStream<'static, &'static str>, grace: Duration) {
         tokio::select! {
             Some(name) = signals.next() => {
-                tracing::info!(signal = name, grace_s = grace.as_secs(), "shutting down");
+                tracing::info!(signal = name, stop_after_s = grace.as_secs(), "shutting down");
             }
             () = self.draining.cancelled() => {}
         }
