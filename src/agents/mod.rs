@@ -7,6 +7,7 @@ mod echo;
 pub mod intake;
 pub mod registry;
 pub mod review;
+mod schema;
 mod setting;
 mod steps;
 mod tokens;

@@ -52,7 +52,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that takes messages, streams, and says nothing about its own schemas.
+    /// An agent that takes messages and streams; its schemas are those that its graph declares.
     pub fn new(id: &str, name: &str, graph: Arc<Graph>) -> Self {
         let capabilities = json!({"ap.io.messages": true, "ap.io.streaming": true});
         Self {
@@ -61,7 +61,7 @@ impl Agent {
             description: String::new(),
             metadata: Map::new(),
             capabilities: capabilities.as_object().cloned().unwrap_or_default(),
-            schemas: Schemas::conversation(),
+            schemas: Schemas::of(&graph),
             aliases: Vec::new(),
             unavailable: None,
             graph,
