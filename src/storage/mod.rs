@@ -146,7 +146,7 @@ pub enum Target {
 
 /// What a new run does about interrupts that are open on its thread.
 pub enum OnPause {
-    /// They are answered, as far as this value answers them ([`interrupt::resolve`]); nothing
+    /// They are answered, as far as this value answers them ([`crate::domain::interrupt::resolve`]); nothing
     /// open is a conflict, and so is a thread with an unfinished run.
     Resume(Value),
     /// They are withdrawn.

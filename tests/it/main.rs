@@ -6,6 +6,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::similar_names,
+    clippy::unused_async,
     dead_code,
     clippy::disallowed_methods,
     unreachable_pub,
