@@ -19,11 +19,7 @@ pub(crate) fn react() -> Result<Agent, BuildError> {
 pub(crate) fn human_in_the_loop() -> Result<Agent, BuildError> {
     let asked = ["delete_file", "send_email"].map(|tool| (tool.to_owned(), Allowed::ALL.to_vec()));
     let agent = React {
-        tools: Tools::new([
-            builtin::get_weather(),
-            builtin::delete_file(),
-            builtin::send_email(),
-        ]),
+        tools: Tools::new([builtin::get_weather(), builtin::delete_file(), builtin::send_email()]),
         policy: Policy { by_tool: BTreeMap::from(asked), ..Policy::default() },
         ..offline()
     };

@@ -235,9 +235,9 @@ impl Registry {
             demo::subagents(),
             demo::media_management(),
         ]
-            .into_iter()
-            .flatten()
-            .fold(Self::new(), Self::with)
+        .into_iter()
+        .flatten()
+        .fold(Self::new(), Self::with)
     }
 
     /// Adds an agent; one that is there under its id gives way to it.

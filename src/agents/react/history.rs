@@ -12,9 +12,8 @@ pub(super) fn missing_results(
     messages: &[Message],
     mut id: impl FnMut(usize) -> String,
 ) -> Vec<Message> {
-    let answered = |call: &str| {
-        messages.iter().any(|message| message.tool_call_id.as_deref() == Some(call))
-    };
+    let answered =
+        |call: &str| messages.iter().any(|message| message.tool_call_id.as_deref() == Some(call));
     let calls = messages.iter().flat_map(|message| &message.tool_calls);
     let open = calls.filter(|call| !answered(&call.id)).enumerate();
     open.map(|(ordinal, call)| {
@@ -53,7 +52,8 @@ pub(super) fn trimmed(messages: Vec<Message>, trim: Trim) -> Vec<Message> {
     let by_turns = trim.turns.and_then(|turns| starts.len().checked_sub(turns.max(1)));
     let by_turns = by_turns.and_then(|first| starts.get(first)).copied().unwrap_or(0);
     let by_tokens = trim.tokens.map_or(0, |room| {
-        let fits = |start: &&usize| messages.iter().skip(**start).map(tokens).sum::<usize>() <= room;
+        let fits =
+            |start: &&usize| messages.iter().skip(**start).map(tokens).sum::<usize>() <= room;
         starts.iter().find(fits).or(starts.last()).copied().unwrap_or(0)
     });
     let from = by_turns.max(by_tokens);

@@ -47,7 +47,8 @@ fn request(
     client_tools: Vec<ToolSpec>,
     cx: &Cx,
 ) -> ChatRequest {
-    let prompt = agent.prompt.iter().map(|text| Message::new("prompt", Role::System, text.as_str()));
+    let prompt =
+        agent.prompt.iter().map(|text| Message::new("prompt", Role::System, text.as_str()));
     let history = history::trimmed(history::in_order(messages), agent.trim);
     let subagents = agent.subagents.iter().map(|subagent| subagent.spec.clone());
     ChatRequest {

@@ -76,8 +76,9 @@ pub(super) fn check_edits(tools: &Tools, asked: &Value, answer: &Value) -> Resul
         let Decision::Edit { args } = decision else { continue };
         if let Err(wrong) = tools.check(&request.name, &args) {
             let why = format!("decisions[{place}]: {wrong}");
-            return Err(Error::new(Fault::Invalid, "invalid_decision", why)
-                .at("command.resume.decisions"));
+            return Err(
+                Error::new(Fault::Invalid, "invalid_decision", why).at("command.resume.decisions")
+            );
         }
     }
     Ok(())

@@ -67,12 +67,15 @@ async fn a_question_about_the_weather_takes_one_call() {
     let (world, agent) = (Caller::default(), agent("react"));
     let outcome = say(&world, &agent, "What is the weather in sf?").await;
     assert_eq!(outcome.how, Ended::Done);
-    assert_eq!(texts(&outcome.state), [
-        (Role::User, "What is the weather in sf?".to_owned()),
-        (Role::Assistant, String::new()),
-        (Role::Tool, SUNNY.to_owned()),
-        (Role::Assistant, "It's sunny in San Francisco.".to_owned()),
-    ]);
+    assert_eq!(
+        texts(&outcome.state),
+        [
+            (Role::User, "What is the weather in sf?".to_owned()),
+            (Role::Assistant, String::new()),
+            (Role::Tool, SUNNY.to_owned()),
+            (Role::Assistant, "It's sunny in San Francisco.".to_owned()),
+        ]
+    );
     let calls = &outcome.state.messages()[1].tool_calls;
     assert_eq!((&*calls[0].name, &calls[0].args), ("get_weather", &json!({"location": "sf"})));
 }

@@ -38,9 +38,8 @@ pub(super) async fn run(agent: Arc<React>, state: State, cx: Cx) -> Result<Updat
     let decisions = decided?;
     let reviewed = asked.iter().zip(decisions).map(|(call, decision)| node.settle(call, decision));
     let reviewed: Vec<Message> = join_all(reviewed).await.into_iter().collect::<Result<_, _>>()?;
-    let invalid = results::of_invalid_calls(&message, |ordinal| {
-        cx.message_id(calls.len() + ordinal)
-    });
+    let invalid =
+        results::of_invalid_calls(&message, |ordinal| cx.message_id(calls.len() + ordinal));
     let mut all: Vec<Message> = done.into_iter().chain(reviewed).collect();
     let place = |result: &Message| calls.iter().position(|call| call.is_answered_by(result));
     all.sort_by_key(place);
