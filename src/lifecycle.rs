@@ -1,58 +1,95 @@
-//! From the signal to stop until the process may end.
+//! When the process ends: first softly, then for good.
+//!
+//! The first SIGTERM or SIGINT starts the *drain*: nothing new is begun, and what is under way may
+//! end. After the grace period, or at the second signal, comes the *stop*: whatever is left is
+//! dropped. This module knows nothing about what drains.
 
+use std::io;
+use std::time::Duration;
+
+use futures::stream::{BoxStream, StreamExt};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-/// A token that fires at SIGTERM or SIGINT.
-///
-/// # Errors
-/// The operating system refuses to deliver signals.
-pub fn stop_on_signal() -> std::io::Result<CancellationToken> {
-    let drain = CancellationToken::new();
-    let fires = drain.clone();
-    let mut signals = Signals::new()?;
-    #[expect(clippy::disallowed_methods, reason = "lives as long as the process")]
-    tokio::spawn(async move {
-        signals.next().await;
-        tracing::info!("shutting down: no new runs; waiting for those at work");
-        fires.cancel();
-    });
-    Ok(drain)
+/// The two tokens of a shutdown, and the tasks that it waits for. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Lifecycle {
+    draining: CancellationToken,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
 }
 
-#[cfg(unix)]
-struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+impl Lifecycle {
+    /// One that follows the process's signals.
+    ///
+    /// # Errors
+    /// The operating system refuses to tell about signals.
+    pub fn of_process(grace: Duration) -> io::Result<Self> {
+        let terminations = arrivals("SIGTERM", signal(SignalKind::terminate())?);
+        let interrupts = arrivals("SIGINT", signal(SignalKind::interrupt())?);
+        Ok(Self::following(futures::stream::select(terminations, interrupts).boxed(), grace))
     }
 
-    async fn next(&mut self) {
+    /// One that follows these signals, each with its name.
+    pub fn following(signals: BoxStream<'static, &'static str>, grace: Duration) -> Self {
+        let lifecycle = Self::default();
+        // Not one of the tasks that the end waits for: it ends with the process.
+        let watched = lifecycle.clone();
+        drop(TaskTracker::new().spawn(watched.watch(signals, grace)));
+        lifecycle
+    }
+
+    /// Fires when nothing new should be begun.
+    pub fn draining(&self) -> &CancellationToken {
+        &self.draining
+    }
+
+    /// Fires when time is up.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Tasks spawned here are waited for by [`Lifecycle::finish`]; they end when `draining` fires.
+    pub fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    /// Drains, and returns when every task has ended or time is up; says whether all ended.
+    pub async fn finish(self) -> bool {
+        self.draining.cancel();
+        self.tasks.close();
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            biased;
+            () = self.tasks.wait() => true,
+            () = self.stopping.cancelled() => false,
         }
     }
+
+    async fn watch(self, mut signals: BoxStream<'static, &'static str>, grace: Duration) {
+        tokio::select! {
+            Some(name) = signals.next() => {
+                tracing::info!(signal = name, stop_after_s = grace.as_secs(), "shutting down");
+            }
+            () = self.draining.cancelled() => {}
+        }
+        self.draining.cancel();
+        tokio::select! {
+            Some(name) = signals.next() => tracing::warn!(signal = name, "stopping at once"),
+            () = tokio::time::sleep(grace) => {}
+        }
+        self.stopping.cancel();
+    }
 }
 
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) {
-        let _error = tokio::signal::ctrl_c().await;
-    }
+/// A stream of one kind of signal.
+fn arrivals(name: &'static str, signal: Signal) -> BoxStream<'static, &'static str> {
+    let next = move |mut signal: Signal| async move {
+        signal.recv().await?;
+        Some((name, signal))
+    };
+    futures::stream::unfold(signal, next).boxed()
 }
+
+#[cfg(test)]
+mod tests;

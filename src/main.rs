@@ -1,19 +1,11 @@
-//! Command line to exit code.
+//! The `runloom` program: the command line in, an exit code out.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use runloom::cli::Cli;
-
+/// Agents make many short-lived values on many threads, which is what this allocator is good at.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match runloom::cli::run(Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("runloom: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    runloom::cli::run(std::env::args_os())
 }

@@ -5,28 +5,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use secrecy::ExposeSecret;
 use tokio::net::TcpListener;
 
 use crate::agents::registry::Registry;
 use crate::app::Keys;
-use crate::config::{Key, Settings};
+use crate::config::Settings;
 use crate::domain::clock::System;
 use crate::domain::error::Error;
 use crate::domain::ids::Owner;
-use crate::server::{Server, Setup};
+use crate::lifecycle::Lifecycle;
+use crate::server::{PublicOnly, Server, Setup};
 use crate::storage::{self, Store};
-use crate::{lifecycle, telemetry};
+use crate::telemetry::Metrics;
+
+/// What handing unfinished runs back may take beyond the grace period.
+const HANDING_BACK: Duration = Duration::from_secs(5);
 
 /// Serves until SIGTERM or SIGINT, then drains.
 ///
 /// # Errors
 /// A sentence for the operator: the database, an address.
 pub async fn serve(settings: Settings) -> Result<()> {
-    let drain = lifecycle::stop_on_signal()?;
+    let grace = Duration::from_secs(settings.limits.shutdown_grace_seconds);
+    let lifecycle = Lifecycle::of_process(grace + HANDING_BACK).context("cannot follow signals")?;
+    let metrics = Metrics::install()?;
+    drop(lifecycle.tasks().spawn(metrics.clone().keep_up(lifecycle.draining().clone())));
     let listeners = listen(&settings).await?;
     let mut setup = setup(&settings)?;
-    setup.http.metrics = telemetry::collect_metrics()?;
+    setup.http.metrics = Arc::new(move || metrics.render());
     let server = Server::assemble(setup).await.map_err(explain)?;
     for listener in &listeners {
         let address = listener.local_addr()?;
@@ -34,7 +40,13 @@ pub async fn serve(settings: Settings) -> Result<()> {
         writeln!(stdout, "listening on http://{address}")?;
         stdout.flush()?;
     }
-    server.serve(listeners, drain).await.context("the server stopped")
+    let drain = lifecycle.draining().clone();
+    tokio::select! {
+        ended = server.serve(listeners, drain) => ended.context("the server stopped")?,
+        () = lifecycle.stopping().cancelled() => tracing::warn!("time is up; not everything ended"),
+    }
+    lifecycle.finish().await;
+    Ok(())
 }
 
 /// Brings the schema up to date.
@@ -43,7 +55,7 @@ pub async fn serve(settings: Settings) -> Result<()> {
 /// A sentence for the operator.
 pub async fn migrate(settings: &Settings) -> Result<()> {
     let options = storage::Options {
-        url: settings.database_url.expose_secret().to_owned(),
+        url: settings.database_url.expose().to_owned(),
         max_connections: 1,
         clock: Arc::new(System),
     };
@@ -71,7 +83,7 @@ async fn listen(settings: &Settings) -> Result<Vec<TcpListener>> {
 fn setup(settings: &Settings) -> Result<Setup> {
     let limits = &settings.limits;
     let mut setup = Setup {
-        database_url: settings.database_url.expose_secret().to_owned(),
+        database_url: settings.database_url.expose().to_owned(),
         agents: agents(settings),
         keys: keys(settings),
         webhook_client: webhook_client(settings)?,
@@ -101,12 +113,8 @@ fn agents(settings: &Settings) -> Registry {
 
 fn keys(settings: &Settings) -> Keys {
     let mut keys = Keys::default();
-    for entry in &settings.keys {
-        let owner = Owner::new(entry.owner.as_str());
-        match &entry.key {
-            Key::Plain(key) => keys.add(owner, key.expose_secret()),
-            Key::Sha256(digest) => keys.add_hashed(owner, *digest),
-        }
+    for key in settings.keys.iter() {
+        keys.add_hashed(Owner::new(key.owner.as_str()), key.sha256);
     }
     keys
 }
@@ -119,14 +127,16 @@ fn webhook_client(settings: &Settings) -> Result<reqwest::Client> {
         .timeout(WEBHOOK_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("runloom/", env!("CARGO_PKG_VERSION")));
-    let builder = match settings.allow_private_networks {
-        true => builder,
-        false => builder.dns_resolver(Arc::new(crate::server::PublicOnly)),
+    let builder = if settings.allow_private_networks {
+        builder
+    } else {
+        builder.dns_resolver(Arc::new(PublicOnly))
     };
     builder.build().context("the client for webhooks cannot be built")
 }
 
 /// The operator reads the cause too.
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` calls")]
 fn explain(error: Error) -> anyhow::Error {
     match std::error::Error::source(&error) {
         Some(cause) => anyhow!("{error}: {cause}"),

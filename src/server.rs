@@ -22,7 +22,7 @@ use crate::domain::ids::AgentId;
 use crate::domain::run::Run;
 use crate::engine::Graph;
 use crate::executor::port::{Graphs, Intake, Memories, RunLedger, Runnable};
-use crate::executor::{self, Ports, Service};
+use crate::executor::{Ports, Service};
 use crate::storage::Store;
 use crate::{faces, http};
 

@@ -4,17 +4,17 @@ postgres_data=
 postgres_bin=
 postgres_user=
 
-# Prints the directory of Postgres' own programs, the newest version first.
+# Prints the directory of Postgres' own programs: what pg_config says, else the newest version.
 find_postgres() {
-  local candidate
-  {
-    pg_config --bindir 2>/dev/null || true
-    printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV
-    dirname "$(command -v initdb || true)"
-  } | while read -r candidate; do
+  local candidate candidates=() program
+  candidates+=("$(pg_config --bindir 2>/dev/null || true)")
+  mapfile -t -O 1 candidates < <(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV)
+  program=$(command -v initdb || true)
+  candidates+=("${program%/initdb}")
+  for candidate in "${candidates[@]}"; do
     if [ -x "$candidate/initdb" ] && [ -x "$candidate/pg_ctl" ] && [ -x "$candidate/psql" ]; then
       printf '%s\n' "$candidate"
-      break
+      return
     fi
   done
 }
@@ -99,7 +99,7 @@ create_database() {
     ensure_packages postgresql-client
     psql=psql
   fi
-  "$psql" "$TEST_DATABASE_URL" --quiet --no-psqlrc \
+  PGOPTIONS='-c client_min_messages=warning' "$psql" "$TEST_DATABASE_URL" --quiet --no-psqlrc \
     --command "drop database if exists $name" --command "create database $name" >&2
   address=${TEST_DATABASE_URL%%\?*}
   if [ "$address" != "$TEST_DATABASE_URL" ]; then

@@ -2,7 +2,7 @@
 
 # Has the tests record which snapshots they read.
 watch_snapshots() {
-  export INSTA_UPDATE=no
+  export INSTA_UPDATE=no INSTA_REQUIRE_FULL_MATCH=1
   INSTA_SNAPSHOT_REFERENCES_FILE=$(mktemp)
   export INSTA_SNAPSHOT_REFERENCES_FILE
   trap 'rm -f "$INSTA_SNAPSHOT_REFERENCES_FILE"' EXIT

@@ -3,10 +3,13 @@
 //! They are made of the engine's graphs, of models and of tools, and know neither storage nor how
 //! their runs are executed nor any protocol.
 
+mod demo;
 mod echo;
 pub mod intake;
+pub mod react;
 pub mod registry;
 pub mod review;
+mod schema;
 mod setting;
 mod steps;
 mod tokens;

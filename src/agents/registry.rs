@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::agents::{echo, steps, tokens};
+use crate::agents::{demo, echo, review, steps, tokens};
 use crate::domain::error::{Error, Result};
 use crate::domain::ids::AgentId;
 use crate::domain::run::RunSpec;
@@ -30,6 +30,7 @@ pub enum OtherInput {
     AsText,
 }
 
+type AnswerCheck = Arc<dyn Fn(&Value, &Value) -> Result<()> + Send + Sync>;
 type Check = Arc<dyn Fn(&RunSpec) -> Result<()> + Send + Sync>;
 
 /// An agent as callers know it, with the graph that it runs.
@@ -49,10 +50,11 @@ pub struct Agent {
     pub graph: Arc<Graph>,
     pub other_input: OtherInput,
     check: Option<Check>,
+    answer_check: Option<AnswerCheck>,
 }
 
 impl Agent {
-    /// An agent that takes messages, streams, and says nothing about its own schemas.
+    /// An agent that takes messages and streams; its schemas are those that its graph declares.
     pub fn new(id: &str, name: &str, graph: Arc<Graph>) -> Self {
         let capabilities = json!({"ap.io.messages": true, "ap.io.streaming": true});
         Self {
@@ -61,12 +63,13 @@ impl Agent {
             description: String::new(),
             metadata: Map::new(),
             capabilities: capabilities.as_object().cloned().unwrap_or_default(),
-            schemas: Schemas::conversation(),
+            schemas: Schemas::of(&graph),
             aliases: Vec::new(),
             unavailable: None,
             graph,
             other_input: OtherInput::default(),
             check: None,
+            answer_check: None,
         }
     }
 
@@ -96,6 +99,26 @@ impl Agent {
     }
 
     /// What is refused when a run is accepted, besides what every agent refuses.
+    /// Refuses answers to its questions beyond what [`review::check`] refuses: given are what was
+    /// asked and the answer.
+    #[must_use]
+    pub fn checks_answers(
+        mut self,
+        check: impl Fn(&Value, &Value) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.answer_check = Some(Arc::new(check));
+        self
+    }
+
+    /// Whether `answer` may be given to what it asked.
+    ///
+    /// # Errors
+    /// [`Fault::Invalid`](crate::domain::Fault::Invalid), usually code `invalid_decision`.
+    pub fn check_answer(&self, asked: &Value, answer: &Value) -> Result<()> {
+        review::check(asked, answer)?;
+        self.answer_check.as_ref().map_or(Ok(()), |check| check(asked, answer))
+    }
+
     #[must_use]
     pub fn checked(
         mut self,
@@ -203,10 +226,18 @@ impl Registry {
 
     /// The agents that ship with the program.
     pub fn demo() -> Self {
-        [echo::agent(), tokens::agent(), steps::agent()]
-            .into_iter()
-            .flatten()
-            .fold(Self::new(), Self::with)
+        [
+            echo::agent(),
+            tokens::agent(),
+            steps::agent(),
+            demo::react(),
+            demo::human_in_the_loop(),
+            demo::subagents(),
+            demo::media_management(),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(Self::new(), Self::with)
     }
 
     /// Adds an agent; one that is there under its id gives way to it.

@@ -63,7 +63,7 @@ impl super::App {
         self.0.keys.caller(key)
     }
 
-    /// [`App::caller`] for what is not for everybody, even on a server that is open.
+    /// [`Keys::caller`] for what is not for everybody, even on a server that is open.
     pub fn caller_with_key(&self, key: Option<&str>) -> Result<Caller> {
         if self.0.keys.is_open() {
             let why = "this is only for callers on the server's own machine";

@@ -299,6 +299,7 @@ fn is_beginning(logged: &Logged) -> bool {
 }
 
 /// The checkpoint before the first one that the segments tell of.
+#[expect(clippy::option_option, reason = "no checkpoint told of, or one without a parent")]
 fn first_parent(stored: &[Segment]) -> Option<Option<CheckpointId>> {
     stored.iter().flat_map(events_of).find_map(|logged| match logged.event {
         RunEvent::CheckpointSaved { parent, .. } if logged.namespace.is_root() => Some(parent),

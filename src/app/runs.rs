@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::agents::{intake, review};
+use crate::agents::intake;
+use crate::agents::registry::Agent;
 use crate::app::{App, Caller, Follow, disconnect, webhooks};
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::ids::{AgentId, Namespace, RunId, ThreadId};
@@ -163,7 +164,7 @@ impl App {
         let agent = self.runnable_agent(named)?;
         intake::check(&agent, &start.spec, id)?;
         if let (Pause::Resume(answer), Some(thread)) = (&start.pause, &before) {
-            check_answers(thread, answer)?;
+            check_answers(&agent, thread, answer)?;
         }
         let now = self.0.clock.now();
         let due_at = now.plus(start.delay.unwrap_or_default());
@@ -248,11 +249,11 @@ fn check_stateless(start: &StartRun) -> Result<()> {
 }
 
 /// Refuses an answer that a question's own rules do not allow; nothing is consumed by it.
-fn check_answers(thread: &Thread, answer: &Value) -> Result<()> {
+fn check_answers(agent: &Agent, thread: &Thread, answer: &Value) -> Result<()> {
     let answers = interrupt::resolve("command.resume", &thread.interrupts, answer)?;
     for asked in &thread.interrupts {
         if let Some(answer) = answers.get(&asked.id) {
-            review::check(&asked.value, answer)?;
+            agent.check_answer(&asked.value, answer)?;
         }
     }
     Ok(())

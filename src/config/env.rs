@@ -1,35 +1,37 @@
-//! The environment, read in one place and passed on as a value.
+//! The process environment as a value: the one place where it is read.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// Environment variables. Some of them are secrets: `Debug` shows the names only.
+/// Environment variables by name.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// This process's environment; variables that are no Unicode are passed over.
+    /// The variables this process was started with.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the only reader of the environment; everything else gets it as a value"
+    )]
     pub fn of_process() -> Self {
-        let unicode = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        Self(std::env::vars_os().filter_map(unicode).collect())
+        // Lossy, not skipped: a key that is not UTF-8 must not leave the server open.
+        let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
+        Self(std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect())
     }
 
-    /// What the variable says; an empty one says nothing.
+    /// The variable's value. One that is set to nothing counts as not set, because that is how
+    /// compose files and shells spell absence.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The names of all variables that are set.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str).filter(|name| self.get(name).is_some())
     }
 }
 
-impl<const N: usize> From<[(&str, &str); N]> for Environment {
-    fn from(variables: [(&str, &str); N]) -> Self {
-        Self(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
-    }
-}
-
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
+        Self(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }

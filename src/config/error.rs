@@ -1,53 +1,95 @@
-//! What is wrong with the settings, in a sentence that names the source.
+//! What is wrong with a configuration, in sentences for whoever wrote it.
+//!
+//! A problem never repeats a value that could be a secret: it names kinds ("text", "a list"),
+//! keys and variables.
 
 use std::fmt;
 
-/// A complaint about one setting.
+use figment::error::{Actual, Kind};
+
+use super::nearest;
+
+/// One thing that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConfigError {
-    /// Where it was said: `RUNLOOM_WORKERS`, `--listen`, `runloom.toml: limits.run_seconds`.
-    pub source: String,
-    pub message: String,
+pub struct Problem {
+    /// The key and its file, the variable, or the flag.
+    pub at: String,
+    /// What is wrong with it, and what to do.
+    pub what: String,
 }
 
-impl ConfigError {
-    pub(super) fn new(source: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { source: source.into(), message: message.into() }
-    }
-
-    /// An error of figment's: it knows the file, the key, and for an unknown key the known ones.
-    pub(super) fn from_figment(error: &figment::Error) -> Self {
-        let file = error.metadata.as_ref().map_or_else(String::new, |metadata| {
-            let place = metadata.source.as_ref().map(ToString::to_string);
-            place.unwrap_or_else(|| metadata.name.to_string())
-        });
-        let path = error.path.join(".");
-        let source = match (file.is_empty(), path.is_empty()) {
-            (false, false) => format!("{file}: {path}"),
-            (false, true) => file,
-            (true, _) => path,
-        };
-        let message = match &error.kind {
-            figment::error::Kind::UnknownField(field, known) => unknown(field, known),
-            kind => kind.to_string(),
-        };
-        Self { source, message }
+impl Problem {
+    pub(super) fn new(at: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { at: at.into(), what: what.into() }
     }
 }
 
-/// Names the nearest known key.
-fn unknown(field: &str, known: &[&str]) -> String {
-    let nearest = known.iter().min_by_key(|name| strsim::damerau_levenshtein(name, field));
-    match nearest {
-        Some(name) => format!("unknown key {field}; did you mean {name}?"),
-        None => format!("unknown key {field}"),
-    }
-}
-
-impl fmt::Display for ConfigError {
+impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.source, self.message)
+        write!(f, "{}: {}", self.at, self.what)
     }
 }
 
-impl std::error::Error for ConfigError {}
+/// A configuration with which the server does not start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invalid {
+    pub problems: Vec<Problem>,
+}
+
+impl From<Problem> for Invalid {
+    fn from(problem: Problem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the configuration is wrong:")?;
+        self.problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// A sentence for what serde has against a value.
+pub(super) fn sentence(kind: &Kind) -> String {
+    match kind {
+        Kind::InvalidType(found, expected) | Kind::InvalidValue(found, expected) => {
+            format!("this is {}; give {}", described(found), wanted(expected))
+        }
+        Kind::UnknownVariant(name, known) => {
+            format!("`{name}` is not known; {}", nearest::advice(name, *known))
+        }
+        Kind::MissingField(name) => format!("`{name}` is missing; add it"),
+        Kind::ISizeOutOfRange(_) | Kind::USizeOutOfRange(_) => {
+            "this number is too large; give a smaller one".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+fn described(found: &Actual) -> &'static str {
+    match found {
+        Actual::Bool(_) => "true or false",
+        Actual::Signed(number) if *number < 0 => "a negative number",
+        Actual::Unsigned(_) | Actual::Signed(_) => "a whole number",
+        Actual::Float(_) => "a number with a fraction",
+        Actual::Char(_) | Actual::Str(_) => "text",
+        Actual::Seq => "a list",
+        Actual::Map => "a table",
+        Actual::Unit | Actual::Option => "nothing",
+        _ => "something else",
+    }
+}
+
+fn wanted(expected: &str) -> &str {
+    match expected {
+        "u16" | "u32" | "u64" | "usize" => "a whole number that fits",
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "a sequence" => "a list in square brackets",
+        "a map" => "a table",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    }
+}

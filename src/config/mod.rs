@@ -1,96 +1,140 @@
-//! Settings: what the operator says, from the command line, the environment and a file.
+//! What the server is told to do: read once, checked as a whole, and then plain data.
 //!
-//! Flag before environment before file before default. Every complaint names its source and says
-//! what would be right. Nothing here knows what the settings are for.
+//! A flag wins over the environment, the environment over the file, the file over the default.
+//! Everything that is wrong is found in one go, and each [`Problem`] names where it was said and
+//! what to do about it. This module must not know HTTP, SQL or any component: others turn
+//! [`Settings`] into their own options.
 
 mod agents;
+mod basics;
+mod database;
 mod env;
 mod error;
+mod expand;
+mod file;
 mod keys;
 mod limits;
-mod load;
+mod models;
+mod nearest;
+mod playground;
+mod reader;
+mod sources;
+mod summary;
+mod tools;
+
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
-use serde::Deserialize;
 
-pub use agents::{AgentSettings, HttpToolSettings, McpSettings, ModelSettings, ModelWire};
+pub use agents::{AgentKind, AgentSettings, Decision, ModelRef, ToolRef};
+pub use basics::LogFormat;
+pub use database::{DatabaseUrl, Engine};
 pub use env::Environment;
-pub use error::ConfigError;
-pub use keys::{Key, KeySettings};
+pub use error::{Invalid, Problem};
+pub use keys::{ApiKey, Keys};
 pub use limits::Limits;
-pub use load::load;
+pub use models::{ModelSettings, Wire};
+pub use playground::{Feature, Playground};
+pub use tools::{HttpToolSettings, McpSettings, McpTransport};
 
-use std::collections::BTreeMap;
+use reader::Reader;
 
-/// What the command line says; all optional.
-#[derive(Clone, Default, Debug)]
+/// The file that is read when nobody names another, if it exists.
+const DEFAULT_FILE: &str = "runloom.toml";
+
+/// What the command line says, as it was typed.
+#[derive(Clone, Debug, Default)]
 pub struct Flags {
     pub listen: Vec<String>,
     pub database_url: Option<String>,
     pub config: Option<PathBuf>,
-    pub workers: Option<usize>,
-    pub log_format: Option<LogFormat>,
+    pub workers: Option<String>,
+    pub log_format: Option<String>,
 }
 
-/// Everything the server is told.
+/// Everything the server is told, checked.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub listen: Vec<SocketAddr>,
-    pub database_url: SecretString,
+    /// The file that was read, if any.
+    pub file: Option<PathBuf>,
+    /// `host:port` each; port 0 picks a free one.
+    pub listen: Vec<String>,
+    pub database_url: DatabaseUrl,
+    /// Runs at a time on this node.
     pub workers: usize,
     pub log_format: LogFormat,
-    pub keys: Vec<KeySettings>,
+    /// `RUST_LOG`, when it is set.
+    pub log_filter: Option<String>,
+    pub keys: Keys,
+    /// Webhooks and HTTP tools may reach loopback and private addresses.
     pub allow_private_networks: bool,
+    /// Signs webhooks; without it they are unsigned.
     pub webhook_secret: Option<SecretString>,
-    pub playground: PlaygroundSettings,
+    pub playground: Playground,
+    /// By the name that comes before the colon in an agent's `model`; always has `openai` and
+    /// `anthropic`.
     pub models: BTreeMap<String, ModelSettings>,
+    /// By agent id.
     pub agents: BTreeMap<String, AgentSettings>,
+    /// By the name that `mcp:NAME` uses.
     pub mcp: BTreeMap<String, McpSettings>,
+    /// By the name that `http:NAME` uses.
     pub http: BTreeMap<String, HttpToolSettings>,
     pub limits: Limits,
+    /// The agents that ship with the program are listed.
     pub demo_agents: bool,
-    /// The environment as it was read: what `${NAME}` in headers and commands stands for.
-    pub environment: Environment,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    #[default]
-    Pretty,
-    Json,
+/// Reads and checks everything there is to know.
+///
+/// # Errors
+/// [`Invalid`], with every problem that was found.
+pub fn load(flags: &Flags, environment: &Environment) -> Result<Settings, Invalid> {
+    load_beside(flags, environment, Path::new(DEFAULT_FILE))
 }
 
-/// The web page for trying agents, and its API.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PlaygroundSettings {
-    pub enabled: bool,
-    /// Browsers' requests are allowed from these origins.
-    pub origins: Vec<String>,
-    pub features: Vec<FeatureSettings>,
-}
-
-impl Default for PlaygroundSettings {
-    fn default() -> Self {
-        let origins = ["http://127.0.0.1:8001", "http://localhost:8001"].map(str::to_owned);
-        Self { enabled: false, origins: origins.into(), features: Vec::new() }
+fn load_beside(
+    flags: &Flags,
+    environment: &Environment,
+    default_file: &Path,
+) -> Result<Settings, Invalid> {
+    let file = file::find(flags, environment, default_file)?;
+    let mut layers = Vec::new();
+    let mut problems = Vec::new();
+    if let Some(path) = &file {
+        layers.push(file::read(path)?);
     }
-}
+    layers.push(sources::environment(environment, &mut problems));
+    layers.push(sources::flags(flags, &mut problems));
 
-/// One thing to try on the playground.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FeatureSettings {
-    pub name: String,
-    #[serde(default)]
-    pub description: String,
-    pub agent: String,
-    #[serde(default)]
-    pub examples: Vec<String>,
+    let mut reader = Reader::new(layers, environment, problems);
+    reader.refuse_unknown_keys();
+    let mcp = tools::read_mcp(&mut reader);
+    let http = tools::read_http(&mut reader);
+    let models = models::read(&mut reader);
+    let agents =
+        agents::read(&mut reader, &agents::Known { models: &models, mcp: &mcp, http: &http });
+    let settings = Settings {
+        file,
+        listen: basics::listen(&mut reader),
+        database_url: database::read(&mut reader),
+        workers: basics::workers(&mut reader),
+        log_format: basics::log_format(&mut reader),
+        log_filter: environment.get("RUST_LOG").map(str::to_owned),
+        keys: keys::read(&mut reader),
+        allow_private_networks: reader.value("allow_private_networks").unwrap_or(false),
+        webhook_secret: basics::webhook_secret(&mut reader),
+        playground: playground::read(&mut reader),
+        models,
+        agents,
+        mcp,
+        http,
+        limits: limits::read(&mut reader),
+        demo_agents: reader.value("demo_agents").unwrap_or(true),
+    };
+    reader.finish(settings)
 }

@@ -83,7 +83,7 @@ pub struct Frontier {
 }
 
 /// A task that is due: a node, with an input of its own where a branch sent one (`Send`).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Due {
     pub node: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +92,30 @@ pub struct Due {
     /// open. Absent: derived from the checkpoint and the task's place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// The node whose edge, condition or command leads here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Arc<str>>,
+    /// What the task already kept when a caller changed the state under it.
+    #[serde(default, skip_serializing_if = "Kept::is_empty")]
+    pub kept: Kept,
+}
+
+/// What a task that asks keeps for when it runs again.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kept {
+    /// Results of work that is not to be done again, by the node's own keys.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub memos: BTreeMap<String, Value>,
+    /// Ids of the messages that were shown.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub shown: BTreeSet<Arc<str>>,
+}
+
+impl Kept {
+    pub fn is_empty(&self) -> bool {
+        self.memos.is_empty() && self.shown.is_empty()
+    }
 }
 
 /// What one task of a step left before the step was over: saved so that a second attempt does

@@ -10,6 +10,7 @@ pub mod ids;
 pub mod interrupt;
 pub mod item;
 pub mod json;
+pub mod list;
 pub mod message;
 pub mod net;
 pub mod page;

@@ -9,7 +9,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::list::List;
 use crate::domain::message::{self, Message};
+
+pub use crate::domain::list::Entry;
 
 /// One change to one channel.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -48,14 +51,7 @@ pub enum Op {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Slot {
     Value(Arc<Value>),
-    List(Arc<Vec<Entry>>),
-}
-
-/// One entry of a list channel.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
-    pub key: Option<Arc<str>>,
-    pub value: Arc<Value>,
+    List(Arc<List>),
 }
 
 /// All channels that hold something. Cloning shares the contents.
@@ -75,23 +71,14 @@ impl State {
             Op::Unset | Op::Clear => {
                 self.channels.remove(channel);
             }
-            Op::Push { value } => {
-                self.list(channel).push(Entry { key: None, value: value.clone() });
-            }
-            Op::Put { key, value } => {
-                let list = self.list(channel);
-                let standing = list.iter_mut().rev().find(|entry| entry.key.as_ref() == Some(key));
-                match standing {
-                    Some(entry) => entry.value = value.clone(),
-                    None => list.push(Entry { key: Some(key.clone()), value: value.clone() }),
-                }
-            }
-            Op::Drop { key } => self.list(channel).retain(|entry| entry.key.as_ref() != Some(key)),
+            Op::Push { value } => self.list(channel).push(value.clone()),
+            Op::Put { key, value } => self.list(channel).put(key, value.clone()),
+            Op::Drop { key } => self.list(channel).remove(key),
         }
     }
 
     /// The list behind `channel`, empty if it held none. Copied only if somebody shares it.
-    fn list(&mut self, channel: &Arc<str>) -> &mut Vec<Entry> {
+    fn list(&mut self, channel: &Arc<str>) -> &mut List {
         let slot = self
             .channels
             .entry(channel.clone())
@@ -144,9 +131,10 @@ impl State {
 
     /// Whether the message `id` is there and is this one.
     pub fn has_message(&self, id: &str, value: &Value) -> bool {
-        let mut entries = self.entries(message::CHANNEL).iter().rev();
-        let found = entries.find(|entry| entry.key.as_deref() == Some(id));
-        found.is_some_and(|entry| *entry.value == *value)
+        match self.channels.get(message::CHANNEL) {
+            Some(Slot::List(list)) => list.find(id).is_some_and(|entry| *entry.value == *value),
+            Some(Slot::Value(_)) | None => false,
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -87,17 +87,17 @@ pub(crate) fn follow(
     let mut frontier = Frontier { joins, ..Frontier::default() };
     for task in done {
         for target in &task.command.goto {
-            add(&mut frontier, target.clone());
+            add(&mut frontier, &task.node, target.clone());
         }
         if task.is_call() {
             continue;
         }
         for target in graph.edges_from(&task.node) {
-            add(&mut frontier, Goto { node: target.to_string(), input: None });
+            add(&mut frontier, &task.node, Goto { node: target.to_string(), input: None });
         }
         for branch in graph.branches_from(&task.node) {
             for target in (branch.choose)(state).0 {
-                add(&mut frontier, target);
+                add(&mut frontier, &task.node, target);
             }
         }
         arrive(graph, &mut frontier, &task.node);
@@ -108,12 +108,12 @@ pub(crate) fn follow(
     frontier
 }
 
-fn add(frontier: &mut Frontier, target: Goto) {
+fn add(frontier: &mut Frontier, from: &Arc<str>, target: Goto) {
     let plain = target.input.is_none();
     let known = |due: &Due| due.input.is_none() && *due.node == *target.node;
     if target.node != END && !(plain && frontier.due.iter().any(known)) {
-        let due = Due { node: target.node.into(), input: target.input, task_id: None };
-        frontier.due.push(due);
+        let (node, input, from) = (target.node.into(), target.input, Some(from.clone()));
+        frontier.due.push(Due { node, input, from, ..Due::default() });
     }
 }
 
@@ -124,7 +124,7 @@ fn arrive(graph: &Graph, frontier: &mut Frontier, node: &Arc<str>) {
         arrived.insert(node.to_string());
         if arrived.len() == join.sources.len() {
             frontier.joins.remove(&join.key);
-            add(frontier, Goto { node: join.target.to_string(), input: None });
+            add(frontier, node, Goto { node: join.target.to_string(), input: None });
         }
     }
 }

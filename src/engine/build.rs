@@ -1,54 +1,20 @@
-//! Builds a graph and checks it: what is wrong with one is found here, with what to do about it.
+//! Builds a graph, word by word.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use thiserror::Error;
-
 use crate::domain::message;
 use crate::domain::state::State;
 use crate::engine::channel::Channel;
+use crate::engine::check::{BuildError, Writes, check, is_name, is_prefix};
 use crate::engine::cx::Cx;
-use crate::engine::graph::{Branch, END, Graph, Join, START};
+use crate::engine::graph::{Branch, Graph, Join};
 use crate::engine::halt::Halt;
 use crate::engine::node::{Node, Spec};
 use crate::engine::retry::Retry;
 use crate::engine::write::{Command, Route};
-
-/// Why a graph cannot be built.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum BuildError {
-    #[error("there are two nodes named `{node}` in graph `{graph}`; give one of them another name")]
-    DuplicateNode { graph: Arc<str>, node: Arc<str> },
-    #[error(
-        "`{node}` is no name for a node of graph `{graph}`: names are not empty, hold no `|` and \
-         no `:`, and do not begin with `__`"
-    )]
-    BadName { graph: Arc<str>, node: Arc<str> },
-    #[error(
-        "{what} of graph `{graph}` names `{node}`, which is no node; add `.node(\"{node}\", …)` or \
-         correct the name"
-    )]
-    UnknownNode { graph: Arc<str>, what: String, node: Arc<str> },
-    #[error(
-        "nothing follows the start of graph `{graph}`; add `.edge(START, …)` to its first node"
-    )]
-    NoEntry { graph: Arc<str> },
-    #[error(
-        "no edge leads to node `{node}` of graph `{graph}`; add one, name it among the targets of \
-         a condition, or declare with `.goes_to(…)` which node's command goes there"
-    )]
-    Unreachable { graph: Arc<str>, node: Arc<str> },
-    #[error("an edge of graph `{graph}` {why}")]
-    BadEdge { graph: Arc<str>, why: &'static str },
-    #[error(
-        "node `{node}` of graph `{graph}` declares that it writes channel `{channel}`, which is \
-         not declared; add `.channel(\"{channel}\", …)` or correct the name"
-    )]
-    UnknownChannel { graph: Arc<str>, node: Arc<str>, channel: Arc<str> },
-}
 
 /// Builds a [`Graph`].
 ///
@@ -66,8 +32,8 @@ pub enum BuildError {
 /// # Ok::<(), runloom::engine::BuildError>(())
 /// ```
 pub struct Builder {
-    graph: Graph,
-    writes: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+    pub(crate) graph: Graph,
+    writes: Writes,
     wrong: Option<BuildError>,
 }
 
@@ -76,7 +42,7 @@ impl Graph {
     pub fn builder(name: &str) -> Builder {
         let mut graph = Self::empty(name);
         graph.channels.insert(message::CHANNEL.into(), Channel::messages());
-        Builder { graph, writes: BTreeMap::new(), wrong: None }
+        Builder { graph, writes: Writes::new(), wrong: None }
     }
 }
 
@@ -84,7 +50,10 @@ impl Builder {
     /// Declares a channel. Those that nobody declares hold the last value; `messages` is there.
     #[must_use]
     pub fn channel(mut self, name: &str, channel: Channel) -> Self {
-        self.graph.channels.insert(name.into(), channel);
+        if self.graph.channels.insert(name.into(), channel).is_some() {
+            let (graph, channel) = (self.graph.name.clone(), name.into());
+            self.refuse(BuildError::DuplicateChannel { graph, channel });
+        }
         self
     }
 
@@ -101,12 +70,16 @@ impl Builder {
 
     /// Adds a node of any kind.
     #[must_use]
-    pub fn node_of(mut self, name: &str, node: impl Node) -> Self {
+    pub fn node_of(self, name: &str, node: impl Node) -> Self {
+        self.with_spec(name, Spec::new(node))
+    }
+
+    pub(crate) fn with_spec(mut self, name: &str, spec: Spec) -> Self {
         let graph = self.graph.name.clone();
         let node_name: Arc<str> = name.into();
-        if name.is_empty() || name.starts_with("__") || name.contains(['|', ':', '*']) {
+        if !is_name(name) {
             self.refuse(BuildError::BadName { graph, node: node_name });
-        } else if self.graph.nodes.insert(node_name.clone(), Spec::new(node)).is_some() {
+        } else if self.graph.nodes.insert(node_name.clone(), spec).is_some() {
             self.refuse(BuildError::DuplicateNode { graph, node: node_name });
         } else {
             self.graph.declared.push(node_name);
@@ -123,8 +96,15 @@ impl Builder {
         Fut: Future<Output = Result<C, Halt>> + Send + 'static,
         C: Into<Command> + 'static,
     {
-        self.graph.families.insert(prefix.into(), Spec::new(run));
-        self.graph.declared.push(format!("{prefix}*").into());
+        let (graph, name): (_, Arc<str>) = (self.graph.name.clone(), prefix.into());
+        if !is_prefix(prefix) {
+            self.refuse(BuildError::BadPrefix { graph, prefix: name });
+        } else if self.graph.families.insert(name, Spec::new(run)).is_some() {
+            let node = format!("{prefix}*").into();
+            self.refuse(BuildError::DuplicateNode { graph, node });
+        } else {
+            self.graph.declared.push(format!("{prefix}*").into());
+        }
         self
     }
 
@@ -203,9 +183,7 @@ impl Builder {
             return Err(wrong);
         }
         let graph = self.graph;
-        check_names(&graph)?;
-        check_written(&graph, &self.writes)?;
-        check_reachable(&graph)?;
+        check(&graph, &self.writes)?;
         Ok(Arc::new(graph))
     }
 
@@ -224,93 +202,4 @@ impl Builder {
     fn refuse(&mut self, wrong: BuildError) {
         self.wrong.get_or_insert(wrong);
     }
-}
-
-/// Every name that an edge, a condition, a join or a declaration uses is that of a node.
-fn check_names(graph: &Graph) -> Result<(), BuildError> {
-    let name = || graph.name.clone();
-    let known = |what: String, node: &Arc<str>, special: &str| {
-        if graph.has_node(node) || &**node == special {
-            return Ok(());
-        }
-        match &**node {
-            START => Err(BuildError::BadEdge { graph: name(), why: "leads back to START" }),
-            END => Err(BuildError::BadEdge { graph: name(), why: "comes from END" }),
-            _ => Err(BuildError::UnknownNode { graph: name(), what, node: node.clone() }),
-        }
-    };
-    for (from, targets) in &graph.edges {
-        for to in targets {
-            known(format!("the edge `{from}` → `{to}`"), from, START)?;
-            known(format!("the edge `{from}` → `{to}`"), to, END)?;
-        }
-    }
-    for (from, branches) in &graph.branches {
-        known(format!("the condition after `{from}`"), from, START)?;
-        for target in branches.iter().flat_map(|branch| &branch.targets) {
-            known(format!("the condition after `{from}`"), target, END)?;
-        }
-    }
-    for join in &graph.joins {
-        known(format!("the join into `{}`", join.target), &join.target, END)?;
-        for source in &join.sources {
-            known(format!("the join into `{}`", join.target), source, "")?;
-        }
-    }
-    for (node, spec) in graph.nodes.iter().chain(&graph.families) {
-        for target in &spec.goes_to {
-            known(format!("the `.goes_to` of `{node}`"), target, END)?;
-        }
-    }
-    Ok(())
-}
-
-/// Declared writes go to declared channels.
-fn check_written(
-    graph: &Graph,
-    writes: &BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
-) -> Result<(), BuildError> {
-    for (node, channels) in writes {
-        if !graph.has_node(node) {
-            let what = "a `.writes`".to_owned();
-            let (graph, node) = (graph.name.clone(), node.clone());
-            return Err(BuildError::UnknownNode { graph, what, node });
-        }
-        for channel in channels {
-            if !graph.channels.contains_key(channel) {
-                let (graph, node, channel) = (graph.name.clone(), node.clone(), channel.clone());
-                return Err(BuildError::UnknownChannel { graph, node, channel });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// There is an entry, and every node can be reached from it.
-fn check_reachable(graph: &Graph) -> Result<(), BuildError> {
-    let mut reached: BTreeSet<Arc<str>> = BTreeSet::new();
-    let mut open = targets(graph, START);
-    if open.is_empty() {
-        return Err(BuildError::NoEntry { graph: graph.name.clone() });
-    }
-    while let Some(node) = open.pop() {
-        if reached.insert(node.clone()) {
-            open.extend(targets(graph, &node));
-        }
-    }
-    match graph.nodes.keys().find(|node| !reached.contains(*node)) {
-        None => Ok(()),
-        Some(node) => {
-            Err(BuildError::Unreachable { graph: graph.name.clone(), node: node.clone() })
-        }
-    }
-}
-
-/// Everything that may follow `node`.
-fn targets(graph: &Graph, node: &str) -> Vec<Arc<str>> {
-    let edges = graph.edges_from(node).iter();
-    let branches = graph.branches_from(node).iter().flat_map(|branch| &branch.targets);
-    let joins = graph.joins.iter().filter(|join| join.sources.contains(node));
-    let commands = graph.spec(node).into_iter().flat_map(|spec| &spec.goes_to);
-    edges.chain(branches).chain(joins.map(|join| &join.target)).chain(commands).cloned().collect()
 }

@@ -9,15 +9,17 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::domain::checkpoint::Kept;
 use crate::domain::clock::Ts;
 use crate::domain::event::RunEvent;
 use crate::domain::ids::{AgentId, InterruptId, Namespace, Owner, RunId, TaskId, ThreadId};
 use crate::domain::interrupt::Interrupt;
 use crate::domain::message::derived_id;
-use crate::domain::ports::Memory;
+use crate::domain::ports::{Memory, Timer};
 use crate::engine::halt::Halt;
 use crate::engine::plan::Task;
 use crate::engine::scope::Scope;
+use crate::engine::write::Command;
 
 /// The context of one attempt at one task. Clones share it.
 #[derive(Clone)]
@@ -38,15 +40,20 @@ pub(crate) struct Notes {
     pub(crate) questions: usize,
     /// Those that nobody has answered.
     pub(crate) asked: Vec<Interrupt>,
-    /// Ids of messages that were shown already: streamed, or as a tool's result.
-    pub(crate) shown: BTreeSet<Arc<str>>,
+    /// Memos, and the messages that were shown already: streamed, or as a tool's result.
+    pub(crate) kept: Kept,
     /// Messages that are being streamed.
     pub(crate) open: Vec<Arc<str>>,
+    /// The namespaces of the graphs it has run.
+    pub(crate) graphs: BTreeSet<Namespace>,
+    /// What those graphs command this one.
+    pub(crate) from_below: Vec<Command>,
 }
 
 impl Cx {
     pub(crate) fn new(scope: Arc<Scope>, task: Task, step: i64, attempt: u32) -> Self {
-        Self(Arc::new(Inner { scope, task, step, attempt, notes: Mutex::default() }))
+        let notes = Notes { kept: task.kept.clone(), ..Notes::default() };
+        Self(Arc::new(Inner { scope, task, step, attempt, notes: Mutex::new(notes) }))
     }
 
     /// The caller's `config.configurable`.
@@ -57,6 +64,15 @@ impl Cx {
     /// One member of it, if it is there and of this type.
     pub fn setting<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.configurable().get(name)?).ok()
+    }
+
+    /// All of it as a `T` ([`Builder::config`](crate::engine::Builder::config)).
+    ///
+    /// # Errors
+    /// It is no `T`.
+    pub fn config<T: DeserializeOwned>(&self) -> Result<T, Halt> {
+        let given = Value::Object(self.configurable().clone());
+        Ok(T::deserialize(given)?)
     }
 
     pub fn tags(&self) -> &[String] {
@@ -117,6 +133,12 @@ impl Cx {
         self.0.scope.run.attempt
     }
 
+    /// The node whose edge, condition or command led here: [`START`](crate::engine::START) for
+    /// the first; `None` if nobody knows.
+    pub fn came_from(&self) -> Option<&Arc<str>> {
+        self.0.task.from.as_ref()
+    }
+
     /// The input that a branch sent this task.
     pub fn input(&self) -> Option<&Value> {
         self.0.task.input.as_ref()
@@ -144,6 +166,11 @@ impl Cx {
         if !span.is_zero() {
             self.0.scope.run.timer.sleep(span).await;
         }
+    }
+
+    /// The passing of time, for what the node starts elsewhere.
+    pub fn timer(&self) -> Arc<dyn Timer> {
+        self.0.scope.run.timer.clone()
     }
 
     /// Fires when the run is to stop. The node itself is dropped then; what it started elsewhere
@@ -202,6 +229,10 @@ impl Cx {
             node: self.node().clone(),
         };
         self.emit(event).await;
+    }
+
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.0.scope
     }
 
     pub(crate) async fn emit(&self, event: RunEvent) {

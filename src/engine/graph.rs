@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::domain::state::State;
 use crate::engine::channel::Channel;
 use crate::engine::node::Spec;
+use crate::engine::schema::Schemas;
 use crate::engine::write::Route;
 
 /// Where a graph begins: its edges lead to what an input starts.
@@ -48,6 +49,7 @@ pub struct Graph {
     pub(crate) edges: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     pub(crate) branches: BTreeMap<Arc<str>, Vec<Branch>>,
     pub(crate) joins: Vec<Join>,
+    pub(crate) schemas: Schemas,
     undeclared: Channel,
 }
 
@@ -62,6 +64,7 @@ impl Graph {
             edges: BTreeMap::new(),
             branches: BTreeMap::new(),
             joins: Vec::new(),
+            schemas: Schemas::default(),
             undeclared: Channel::last_value(),
         }
     }
@@ -86,6 +89,22 @@ impl Graph {
 
     pub(crate) fn spec(&self, name: &str) -> Option<&Spec> {
         self.nodes.get(name).or_else(|| self.families.get(family_of(name)?))
+    }
+
+    /// The family of numbered nodes that `name` belongs to, if it is no node of its own.
+    pub(crate) fn family<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let family = family_of(name).filter(|family| self.families.contains_key(*family));
+        family.filter(|_| !self.nodes.contains_key(name))
+    }
+
+    /// Everything that may follow `node`.
+    pub(crate) fn targets_of(&self, node: &str) -> Vec<Arc<str>> {
+        let edges = self.edges_from(node).iter();
+        let branches = self.branches_from(node).iter().flat_map(|branch| &branch.targets);
+        let joins = self.joins.iter().filter(|join| join.sources.contains(node));
+        let commands = self.spec(node).into_iter().flat_map(|spec| &spec.goes_to);
+        let joined = joins.map(|join| &join.target);
+        edges.chain(branches).chain(joined).chain(commands).cloned().collect()
     }
 
     /// The plain edges that leave `node`.

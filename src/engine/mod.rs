@@ -8,12 +8,16 @@
 //! them. What it needs of the world are the ports of [`port`].
 
 pub mod apply;
+mod begin;
 mod build;
 mod channel;
+mod check;
 mod cx;
+mod draw;
 mod drive;
 mod graph;
 mod halt;
+mod keep;
 pub mod memory;
 mod messages;
 mod node;
@@ -22,26 +26,35 @@ pub mod plan;
 pub mod port;
 pub mod read;
 mod retry;
+mod schema;
 mod scope;
 pub mod stand;
 mod step;
 mod stream;
+mod subgraph;
 mod task;
 mod tool;
 pub mod update;
+mod walk;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use build::{BuildError, Builder};
+/// How graphs are written, by example.
+#[doc = include_str!("../../docs/graphs.md")]
+pub mod guide {}
+
+pub use build::Builder;
 pub use channel::{Channel, is_full};
+pub use check::BuildError;
 pub use cx::Cx;
 pub use drive::drive;
 pub use graph::{END, Graph, START};
 pub use halt::{Halt, NodeError};
 pub use node::Node;
 pub use retry::Retry;
+pub use schema::{Schemas, schema_of};
 pub use stream::MessageWriter;
 pub use tool::ToolCall;
 pub use write::{ALL_MESSAGES, Act, Command, Route, Update, Write, send};
@@ -76,6 +89,16 @@ pub struct Outcome {
     pub state: State,
 }
 
+impl Outcome {
+    /// What the run waits for; nothing unless it is paused.
+    pub fn interrupts(&self) -> &[Interrupt] {
+        match &self.how {
+            Ended::Paused(interrupts) => interrupts,
+            Ended::Done | Ended::Failed(_) | Ended::Stopped => &[],
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ended {
     /// Nothing is due any more.
@@ -83,6 +106,6 @@ pub enum Ended {
     /// Stopped at interrupts: all that are open, of every namespace.
     Paused(Vec<Interrupt>),
     Failed(RunError),
-    /// The stop token fired.
+    /// The stop token fired, or the drain token before a step.
     Stopped,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::domain::ports::BoxFuture;
 use crate::domain::state::State;
 use crate::engine::cx::Cx;
+use crate::engine::graph::Graph;
 use crate::engine::halt::Halt;
 use crate::engine::retry::Retry;
 use crate::engine::write::Command;
@@ -36,10 +37,18 @@ pub(crate) struct Spec {
     pub(crate) time_limit: Option<Duration>,
     /// Where its commands may go, as far as it is declared.
     pub(crate) goes_to: Vec<Arc<str>>,
+    /// The graph that it runs, for drawings.
+    pub(crate) graph: Option<Arc<Graph>>,
 }
 
 impl Spec {
     pub(crate) fn new(node: impl Node) -> Self {
-        Self { node: Arc::new(node), retry: None, time_limit: None, goes_to: Vec::new() }
+        Self {
+            node: Arc::new(node),
+            retry: None,
+            time_limit: None,
+            goes_to: Vec::new(),
+            graph: None,
+        }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::checkpoint::{Answers, Due, TaskOutcome, TaskRecord};
+use crate::domain::checkpoint::{Answers, Due, Kept, TaskOutcome, TaskRecord};
 use crate::domain::ids::{CheckpointId, RunId, TaskId};
 use crate::domain::interrupt::Interrupt;
+use crate::engine::keep;
 use crate::engine::stand::Stand;
 use crate::engine::write::Command;
 
@@ -21,6 +22,10 @@ pub struct Task {
     pub node: Arc<str>,
     /// Where a branch sent one.
     pub input: Option<Value>,
+    /// The node that led here.
+    pub from: Option<Arc<str>>,
+    /// What it kept when it asked.
+    pub kept: Kept,
     pub standing: Standing,
     /// Whether this standing is kept already.
     pub saved: bool,
@@ -58,7 +63,9 @@ pub fn plan(stand: &Stand, answers: &Answers) -> Vec<Task> {
             Some(standing) => (standing, true),
             None => (Standing::Due, false),
         };
-        Task { id, node: due.node.clone(), input: due.input.clone(), standing, saved }
+        let kept = keep::find(id, &stand.tasks).unwrap_or_else(|| due.kept.clone());
+        let (node, input, from) = (due.node.clone(), due.input.clone(), due.from.clone());
+        Task { id, node, input, from, kept, standing, saved }
     });
     due.chain(called(stand)).collect()
 }
@@ -96,11 +103,24 @@ fn called(stand: &Stand) -> Vec<Task> {
 
 /// The pseudo task that writes what the caller of `run` commands.
 pub(crate) fn call(checkpoint: CheckpointId, run: RunId, command: Command) -> Task {
-    caller_task(TaskId::derive(checkpoint, &format!("{CALLER}:{run}")), command, false)
+    caller_task(call_id(checkpoint, run), command, false)
+}
+
+pub(crate) fn call_id(checkpoint: CheckpointId, run: RunId) -> TaskId {
+    TaskId::derive(checkpoint, &format!("{CALLER}:{run}"))
 }
 
 fn caller_task(id: TaskId, command: Command, saved: bool) -> Task {
-    Task { id, node: CALLER.into(), input: None, standing: Standing::Done(command), saved }
+    let standing = Standing::Done(command);
+    Task {
+        id,
+        node: CALLER.into(),
+        input: None,
+        from: None,
+        kept: Kept::default(),
+        standing,
+        saved,
+    }
 }
 
 impl Task {

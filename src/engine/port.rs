@@ -51,6 +51,9 @@ pub struct RunContext {
     pub timer: Arc<dyn Timer>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdGen>,
-    /// Fires when the run is to stop at once: cancelled, timed out, or the node drains.
+    /// Fires when the run is to stop at once: cancelled or timed out.
     pub stop: CancellationToken,
+    /// Fires when no further step is to be started: what runs finishes, then the run is handed
+    /// back.
+    pub drain: CancellationToken,
 }

@@ -19,6 +19,12 @@ impl Scope {
         Self { run: run.clone(), namespace: Namespace::root(), answers: Arc::new(answers) }
     }
 
+    /// The scope of a graph that `segment` of this one runs.
+    pub(crate) fn child(&self, segment: &str) -> Self {
+        let namespace = self.namespace.child(segment);
+        Self { run: self.run.clone(), namespace, answers: self.answers.clone() }
+    }
+
     /// Emits an event of this graph. A node that emits without end gives way to others here.
     pub(crate) async fn emit(&self, event: RunEvent) {
         self.run.emitter.emit(&self.namespace, event).await;

@@ -61,6 +61,11 @@ impl Stand {
         self.checkpoint.as_ref().map(|checkpoint| &checkpoint.frontier)
     }
 
+    /// Whether it was begun, and nothing is due any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.frontier().is_some_and(|frontier| frontier.due.is_empty())
+    }
+
     /// The newest checkpoint, if `run` wrote it.
     pub(crate) fn written_by(&self, run: RunId) -> Option<&Checkpoint> {
         self.checkpoint.as_ref().filter(|checkpoint| checkpoint.run_id == Some(run))

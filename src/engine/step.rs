@@ -10,6 +10,7 @@ use crate::domain::interrupt::Interrupt;
 use crate::engine::apply::Done;
 use crate::engine::drive::Exit;
 use crate::engine::graph::Graph;
+use crate::engine::keep;
 use crate::engine::plan::{Standing, Task};
 use crate::engine::scope::Scope;
 use crate::engine::stand::Stand;
@@ -43,8 +44,17 @@ pub(crate) async fn run(
         })
         .collect();
     let mut came = Vec::with_capacity(running.len());
+    let mut drained = false;
     while let Some(one) = running.next().await {
-        came.push(one?);
+        match one {
+            Ok(one) => came.push(one),
+            // A graph below has stopped between two of its steps; the other tasks finish theirs.
+            Err(Exit::Stopped) if !scope.run.stop.is_cancelled() => drained = true,
+            Err(exit) => return Err(exit),
+        }
+    }
+    if drained {
+        return Err(Exit::Stopped);
     }
     drop(running);
     for (place, finished) in came {
@@ -60,8 +70,7 @@ async fn run_one(
     running: Running<'_>,
     unfinished: &AtomicUsize,
 ) -> Result<(usize, Task), Exit> {
-    let standing = running.run().await?;
-    let mut task = Task { standing, ..running.task.clone() };
+    let mut task = running.run().await?;
     let others = unfinished.fetch_sub(1, Ordering::Relaxed) > 1;
     if others && matches!(task.standing, Standing::Done(_)) {
         save(running.scope, &mut task).await?;
@@ -73,6 +82,9 @@ async fn run_one(
 async fn conclude(scope: &Scope, mut tasks: Vec<Task>) -> Result<Stepped, Exit> {
     let asks = |task: &Task| matches!(task.standing, Standing::Asks(_));
     if tasks.iter().any(asks) {
+        // A caller's command goes first: while it is not kept, some task is due still, and a run
+        // that is taken over sees that it has not been taken in.
+        tasks.sort_by_key(|task| !task.is_call());
         for task in &mut tasks {
             save(scope, task).await?;
         }
@@ -95,6 +107,10 @@ async fn save(scope: &Scope, task: &mut Task) -> Result<(), Exit> {
         return Ok(());
     }
     if let Some(record) = task.record(scope.run.run_id) {
+        // What it kept goes first: a question is open only once that is safe.
+        if let Some(kept) = keep::record(task) {
+            scope.run.saver.put_task(&scope.namespace, kept).await?;
+        }
         scope.run.saver.put_task(&scope.namespace, record).await?;
         task.saved = true;
     }

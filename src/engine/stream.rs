@@ -38,7 +38,7 @@ impl Cx {
         let id = id.into();
         {
             let mut notes = self.notes();
-            notes.shown.insert(id.clone());
+            notes.kept.shown.insert(id.clone());
             notes.open.push(id.clone());
         }
         let (message_id, node) = (id.clone(), self.node().clone());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::future::{Either, select};
 
+use crate::domain::checkpoint::Kept;
 use crate::domain::event::RunEvent;
 use crate::domain::interrupt::Interrupt;
 use crate::domain::message::{CHANNEL, Role};
@@ -38,20 +39,28 @@ pub(crate) struct Running<'a> {
 
 impl Running<'_> {
     /// Runs it to its end, as often as its retry policy says.
-    pub(crate) async fn run(&self) -> Result<Standing, Exit> {
+    pub(crate) async fn run(&self) -> Result<Task, Exit> {
         let node = &self.task.node;
         let Some(spec) = self.graph.spec(node) else {
             let message = format!("graph `{}` has no node `{node}`", self.graph.name());
             return Err(Exit::Failed(RunError::new("unknown_node", message)));
         };
         let mut attempt = 1;
+        let mut task = self.task.clone();
         loop {
             let (task_id, node, step) = (self.task.id, node.clone(), self.step);
             self.scope.emit(RunEvent::TaskStarted { task_id, node, step }).await;
-            let cx = Cx::new(self.scope.clone(), self.task.clone(), self.step, attempt);
-            let error = match self.attempt(spec, &cx).await? {
-                Came::Done(command) => return self.finished(&cx, command).await,
-                Came::Asks(interrupts) => return Ok(Standing::Asks(interrupts)),
+            let cx = Cx::new(self.scope.clone(), task.clone(), self.step, attempt);
+            let came = self.attempt(spec, &cx).await?;
+            task.kept = std::mem::take(&mut cx.notes().kept);
+            let error = match came {
+                Came::Done(command) => {
+                    let command = self.finished(&cx, command, &task.kept).await?;
+                    return Ok(Task { standing: Standing::Done(command), saved: false, ..task });
+                }
+                Came::Asks(interrupts) => {
+                    return Ok(Task { standing: Standing::Asks(interrupts), saved: false, ..task });
+                }
                 Came::Failed(error) => error,
             };
             let wait = spec.retry.as_ref().and_then(|retry| retry.wait_after(attempt, &error));
@@ -94,7 +103,10 @@ impl Running<'_> {
         }
     }
 
-    async fn finished(&self, cx: &Cx, mut command: Command) -> Result<Standing, Exit> {
+    /// The task's command, those of graphs below it included, made ready and shown.
+    async fn finished(&self, cx: &Cx, command: Command, kept: &Kept) -> Result<Command, Exit> {
+        let below = std::mem::take(&mut cx.notes().from_below);
+        let mut command = below.into_iter().rev().fold(command, Command::after);
         command.update = match messages::prepare(command.update, self.task.id.0) {
             Ok(update) => update,
             Err(wrong) => {
@@ -102,7 +114,7 @@ impl Running<'_> {
                 return Err(Exit::Failed(RunError::new("invalid_update", message)));
             }
         };
-        self.show_messages(cx, &command.update).await;
+        self.show_messages(cx, &command.update, kept).await;
         let event = RunEvent::TaskFinished {
             task_id: self.task.id,
             node: cx.node().clone(),
@@ -110,18 +122,18 @@ impl Running<'_> {
             update: command.update.to_object(),
         };
         self.scope.emit(event).await;
-        Ok(Standing::Done(command))
+        Ok(command)
     }
 
     /// Emits the assistant's and tools' messages in `update` that were not shown while they came.
-    async fn show_messages(&self, cx: &Cx, update: &Update) {
+    async fn show_messages(&self, cx: &Cx, update: &Update, kept: &Kept) {
         for write in update.writes.iter().filter(|write| &*write.channel == CHANNEL) {
             let Act::Push { value } = &write.act else { continue };
             let text = |member| value.get(member).and_then(serde_json::Value::as_str);
             let spoken = text("role").and_then(Role::parse);
             let shows = matches!(spoken, Some(Role::Assistant | Role::Tool));
             let id = text("id").unwrap_or_default();
-            if !shows || cx.notes().shown.contains(id) || self.state.has_message(id, value) {
+            if !shows || kept.shown.contains(id) || self.state.has_message(id, value) {
                 continue;
             }
             let (message, node) = (value.clone(), cx.node().clone());

@@ -44,7 +44,7 @@ impl ToolCall {
 
     /// The tool is done; `message` is its result, and whether it failed.
     pub async fn finish(self, message: &Message) {
-        self.cx.notes().shown.insert(message.id.as_str().into());
+        self.cx.notes().kept.shown.insert(message.id.as_str().into());
         let event = RunEvent::ToolFinished {
             call_id: self.call_id,
             name: self.name,

@@ -101,14 +101,15 @@ fn finished(stand: &Stand) -> Vec<Done> {
     done.collect()
 }
 
-/// The tasks that are not done, under the ids they have: what they asked stays theirs.
+/// The tasks that are not done, under the ids they have: what they asked and kept stays theirs.
 fn keep(stand: &Stand) -> Frontier {
     let Some(checkpoint) = &stand.checkpoint else { return Frontier::default() };
     let tasks = plan(stand, &std::collections::BTreeMap::new());
     let due = checkpoint.frontier.due.iter().enumerate().zip(&tasks);
     let due = due.filter(|(_, task)| !matches!(task.standing, Standing::Done(_)));
-    let due = due.map(|((place, due), _)| Due {
+    let due = due.map(|((place, due), task)| Due {
         task_id: Some(task_id(checkpoint.id, place, due)),
+        kept: task.kept.clone(),
         ..due.clone()
     });
     Frontier { due: due.collect(), ran: checkpoint.frontier.ran.clone(), ..Frontier::default() }

@@ -215,6 +215,13 @@ impl Command {
         self.to_parent = true;
         self
     }
+
+    /// One command that does what `earlier` does, then what this one does.
+    pub(crate) fn after(self, earlier: Self) -> Self {
+        let mut goto = earlier.goto;
+        goto.extend(self.goto);
+        Self { update: earlier.update.and(self.update), goto, to_parent: self.to_parent }
+    }
 }
 
 impl From<Update> for Command {

@@ -9,23 +9,23 @@ use crate::domain::checkpoint::Snapshot;
 use crate::domain::ids::{CheckpointId, ThreadKey};
 
 /// Snapshots by thread, each valid for the head it names: another head means it is stale.
-pub struct Snapshots {
+pub(super) struct Snapshots {
     kept: Mutex<LruCache<ThreadKey, Arc<Snapshot>>>,
 }
 
 impl Snapshots {
-    pub fn new(capacity: NonZeroUsize) -> Self {
+    pub(super) fn new(capacity: NonZeroUsize) -> Self {
         Self { kept: Mutex::new(LruCache::new(capacity)) }
     }
 
     /// The snapshot of `thread`, if `head` is still what it was taken at.
-    pub fn get(&self, thread: ThreadKey, head: CheckpointId) -> Option<Arc<Snapshot>> {
+    pub(super) fn get(&self, thread: ThreadKey, head: CheckpointId) -> Option<Arc<Snapshot>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(&thread).filter(|snapshot| snapshot.checkpoint.id == head).cloned()
     }
 
     /// Keeps a snapshot; called after the commit that made it true.
-    pub fn put(&self, thread: ThreadKey, snapshot: Arc<Snapshot>) {
+    pub(super) fn put(&self, thread: ThreadKey, snapshot: Arc<Snapshot>) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).put(thread, snapshot);
     }
 }

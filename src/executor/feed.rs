@@ -16,7 +16,7 @@ use crate::domain::state::State;
 
 /// The feeds of all threads that somebody follows or runs.
 #[derive(Default)]
-pub struct Hub {
+pub(super) struct Hub {
     feeds: Mutex<Feeds>,
 }
 
@@ -81,7 +81,7 @@ pub enum Read {
 
 impl Hub {
     /// The feed of a thread; it lives as long as somebody holds it.
-    pub fn feed(&self, thread: ThreadKey) -> Arc<Feed> {
+    pub(super) fn feed(&self, thread: ThreadKey) -> Arc<Feed> {
         let mut feeds = lock(&self.feeds);
         if let Some(feed) = feeds.by_thread.get(&thread).and_then(Weak::upgrade) {
             return feed;

@@ -10,9 +10,9 @@ use crate::executor::shared::Shared;
 pub(super) async fn keep_beating(shared: Arc<Shared>) {
     let beat = shared.options.lease / 3;
     loop {
+        recover(&shared).await;
         tokio::time::sleep(beat).await;
         heartbeat(&shared).await;
-        recover(&shared).await;
     }
 }
 

@@ -67,13 +67,12 @@ impl Recorder {
         clock: Arc<dyn Clock>,
         log_cap: usize,
     ) -> Self {
-        match ledger {
-            Some(_) => feed.open(claim.first_seq, KEPT_LIVE),
+        if ledger.is_some() {
+            feed.open(claim.first_seq, KEPT_LIVE);
+        } else {
             // Nothing will be stored: the ring is all there is, and may drop its oldest.
-            None => {
-                feed.open(claim.first_seq, log_cap);
-                feed.committed(Seq::MAX);
-            }
+            feed.open(claim.first_seq, log_cap);
+            feed.committed(Seq::MAX);
         }
         Self {
             fence: claim.fence,

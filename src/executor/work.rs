@@ -203,6 +203,7 @@ impl Work {
             clock: shared.clock.clone(),
             ids: shared.ids.clone(),
             stop: self.active.stop.clone(),
+            drain: self.ledger.as_ref().map(|_| shared.draining.clone()).unwrap_or_default(),
         }
     }
 

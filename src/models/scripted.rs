@@ -1,7 +1,7 @@
 //! A model that needs no network: fixed rules, streamed like a real one.
 //!
 //! It reads the last user message and answers by the first rule that fits
-//! ([`rules`]); ids derive from the call's seed, so that a second attempt answers the same.
+//! (`rules`); ids derive from the call's seed, so that a second attempt answers the same.
 
 mod rules;
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Accepting connections.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use axum::extract::Request;
-use axum::response::Response;
-use axum::serve::{Listener, ListenerExt};
-use axum::{Router, ServiceExt};
-use std::convert::Infallible;
-use std::net::SocketAddr;
+use axum::Router;
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 

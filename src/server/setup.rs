@@ -143,7 +143,7 @@ impl Default for executor::Options {
             worker: "local".to_owned(),
             workers: 64,
             lease: Duration::from_secs(15),
-            run_limit: Duration::from_secs(3600),
+            run_limit: Duration::from_hours(1),
             max_attempts: 3,
             recursion_limit: 10_000,
             log_events_per_run: 10_000,

@@ -6,7 +6,7 @@ use sqlx::FromRow;
 
 use crate::domain::checkpoint::{Answers, Snapshot};
 use crate::domain::clock::Ts;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, Fault, Result};
 use crate::domain::ids::{AgentId, CheckpointId, Namespace, RunKey, ThreadKey};
 use crate::domain::ports::BoxFuture;
 use crate::domain::run::{CancelAction, RunEnd};
@@ -169,42 +169,54 @@ impl Store {
             None => None,
         };
         let mut signals = vec![Signal::Due, Signal::Log(ThreadKey(thread))];
-        match how {
-            Some(how) => {
-                let fence = Fence {
-                    run_key: RunKey(run.run_key),
-                    thread_key: ThreadKey(thread),
-                    attempt: attempts,
-                };
-                let head = threads::lock_key(&mut tx, thread).await?.and_then(|row| row.head);
-                let end = End { how, head: head.map(CheckpointId), values: None, result: None };
-                let commit = Commit {
-                    fence,
-                    puts: Vec::new(),
-                    tasks: Vec::new(),
-                    segment: None,
-                    trim_log_below: None,
-                    end: Some(end),
-                    at: now,
-                };
-                match commit::write(&mut tx, &commit).await {
-                    Ok(more) => signals.extend(more),
-                    Err(_fenced) => return Ok(false),
-                }
-            }
-            None => {
-                let found = in_tx!(&mut tx, c => sqlx::query(HAND_BACK).bind(run.run_key)
-                    .bind(run.attempt).bind(now).execute(c).await.map(|done| done.rows_affected()))
-                .map_err(|error| fail("cannot hand the run back", error))?;
-                if found == 0 {
-                    return Ok(false);
-                }
-            }
+        let recovered = match how {
+            Some(how) => end_lost(&mut tx, run, thread, how, now).await,
+            None => hand_back(&mut tx, run, now).await,
+        };
+        match recovered {
+            Ok(more) => signals.extend(more),
+            Err(error) if error.fault == Fault::Fenced => return Ok(false),
+            Err(error) => return Err(error),
         }
         tx.commit().await?;
         self.0.notifier.tell(signals);
         Ok(true)
     }
+}
+
+/// Ends a run in its lost node's name.
+async fn end_lost(
+    tx: &mut Tx,
+    run: &Expired,
+    thread: i64,
+    how: RunEnd,
+    at: Ts,
+) -> Result<Vec<Signal>> {
+    let head = threads::lock_key(tx, thread).await?.and_then(|row| row.head);
+    let fence = Fence {
+        run_key: RunKey(run.run_key),
+        thread_key: ThreadKey(thread),
+        attempt: run.attempt.unsigned_abs(),
+    };
+    let end = End { how, head: head.map(CheckpointId), values: None, result: None };
+    let commit = Commit {
+        fence,
+        puts: Vec::new(),
+        tasks: Vec::new(),
+        segment: None,
+        trim_log_below: None,
+        end: Some(end),
+        at,
+    };
+    commit::write(tx, &commit).await
+}
+
+/// Puts a run back in the queue; [`Fault::Fenced`] if somebody else dealt with it.
+async fn hand_back(tx: &mut Tx, run: &Expired, at: Ts) -> Result<Vec<Signal>> {
+    let found = in_tx!(tx, c => sqlx::query(HAND_BACK).bind(run.run_key).bind(run.attempt).bind(at)
+        .execute(c).await.map(|done| done.rows_affected()))
+    .map_err(|error| fail("cannot hand the run back", error))?;
+    if found == 0 { Err(Error::fenced()) } else { Ok(Vec::new()) }
 }
 
 /// Stands for the moment in which two nodes wanted the same thread.

@@ -1,7 +1,7 @@
 //! The two databases behind one name, and the macros that pick one.
 
 use std::fs::{File, TryLockError};
-use std::path::PathBuf;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl Db {
     }
 
     async fn open_postgres(url: &str, max_connections: u32) -> Result<Self> {
-        let options = PgConnectOptions::from_str(url).map_err(|error| unreadable(error))?;
+        let options = PgConnectOptions::from_str(url).map_err(unreadable)?;
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(ACQUIRE)
@@ -95,7 +95,7 @@ impl Db {
 
     async fn open_sqlite(url: &str) -> Result<(Self, Option<File>)> {
         let options = SqliteConnectOptions::from_str(url)
-            .map_err(|error| unreadable(error))?
+            .map_err(unreadable)?
             .create_if_missing(true)
             .foreign_keys(true)
             .busy_timeout(BUSY)
@@ -113,7 +113,7 @@ impl Db {
             let one = connect(forever().max_connections(1)).await?;
             return Ok((Self::Lite(Lite { write: one.clone(), read: one }), None));
         }
-        let lock = lock(options.get_filename().with_extension("lock"))?;
+        let lock = lock(&options.get_filename().with_extension("lock"))?;
         let write = connect(forever().max_connections(1)).await?;
         let read = connect(SqlitePoolOptions::new().max_connections(READERS)).await?;
         Ok((Self::Lite(Lite { write, read }), Some(lock)))
@@ -159,8 +159,8 @@ impl Tx {
 
 /// Two processes on one file would each believe that the other's runs are lost. The lock goes
 /// with the process, however it ends.
-fn lock(path: PathBuf) -> Result<File> {
-    let opened = File::create(&path).map_err(|error| {
+fn lock(path: &Path) -> Result<File> {
+    let opened = File::create(path).map_err(|error| {
         Error::unavailable("the database's folder cannot be written to").caused_by(error)
     })?;
     match opened.try_lock() {

@@ -24,17 +24,17 @@ impl Both {
 /// The thread's row, held until the end of the transaction: everybody who changes what belongs to a
 /// thread holds it first. SQLite has one writer at a time.
 pub(super) const THREAD_LOCK: Both = Both {
-    pg: "select thread_key, status, head, interrupts, seq from threads \
+    pg: "select thread_key, status, head, interrupts from threads \
          where owner = $1 and thread_id = $2 for update",
-    lite: "select thread_key, status, head, interrupts, seq from threads \
+    lite: "select thread_key, status, head, interrupts from threads \
            where owner = $1 and thread_id = $2",
 };
 
 /// The same by key.
 pub(super) const THREAD_LOCK_KEY: Both = Both {
-    pg: "select thread_key, status, head, interrupts, seq from threads \
+    pg: "select thread_key, status, head, interrupts from threads \
          where thread_key = $1 for update",
-    lite: "select thread_key, status, head, interrupts, seq from threads where thread_key = $1",
+    lite: "select thread_key, status, head, interrupts from threads where thread_key = $1",
 };
 
 /// Due runs, the oldest of each thread on which none runs; their threads are locked. Parameters:

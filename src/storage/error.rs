@@ -15,28 +15,20 @@ pub(super) fn fail(what: &'static str, error: sqlx::Error) -> Error {
         | sqlx::Error::WorkerCrashed => true,
         _ => false,
     };
-    let (fault, code) = match away {
-        true => (Fault::Unavailable, "unavailable"),
-        false => (Fault::Internal, "internal"),
-    };
+    let (fault, code) =
+        if away { (Fault::Unavailable, "unavailable") } else { (Fault::Internal, "internal") };
     Error::new(fault, code, what).caused_by(error)
 }
 
 /// Postgres: connection, resources, operator, serialisation, deadlock. SQLite: busy, locked, I/O,
 /// full, cannot open, with their extended codes.
 fn is_transient(code: &str) -> bool {
-    const CLASSES: [&str; 3] = ["08", "53", "57P"];
-    if code.len() == 5 && code.chars().any(|sign| sign.is_ascii_alphabetic())
-        || CLASSES.iter().any(|class| code.len() == 5 && code.starts_with(class))
-    {
-        return CLASSES.iter().any(|class| code.starts_with(class))
-            || matches!(code, "40001" | "40P01" | "25006");
+    // SQLite's codes are small numbers, Postgres' have five signs.
+    if code.len() == 5 {
+        return ["08", "53", "57P"].iter().any(|class| code.starts_with(class))
+            || matches!(code, "25006" | "40001" | "40P01");
     }
-    match code.parse::<i32>() {
-        Ok(40001) => true,
-        Ok(lite) => matches!(lite & 0xff, 5 | 6 | 10 | 13 | 14),
-        Err(_) => false,
-    }
+    code.parse::<i32>().is_ok_and(|lite| matches!(lite & 0xff, 5 | 6 | 10 | 13 | 14))
 }
 
 /// Whether a unique index refused the row.

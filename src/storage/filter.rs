@@ -15,7 +15,6 @@ use crate::storage::error::fail;
 #[derive(Clone)]
 pub(super) enum Arg {
     Text(String),
-    Int(i64),
     Uuid(Uuid),
     Json(Value),
 }
@@ -131,7 +130,6 @@ impl Search {
                 for arg in self.args.clone() {
                     query = match arg {
                         Arg::Text(text) => query.bind(text),
-                        Arg::Int(number) => query.bind(number),
                         Arg::Uuid(id) => query.bind(id),
                         Arg::Json(value) => query.bind(Json(value)),
                     };

@@ -68,7 +68,7 @@ impl ChangeRow {
         let value = |text: Option<String>| -> Result<Arc<Value>> {
             read_opaque("changes.value", text.as_deref().unwrap_or("null")).map(Arc::new)
         };
-        let key = self.key.map(Arc::from).unwrap_or_else(|| Arc::from(""));
+        let key = self.key.map_or_else(|| Arc::from(""), Arc::from);
         let op = match self.op.as_str() {
             "set" => Op::Set { value: value(self.value)? },
             "unset" => Op::Unset,

@@ -1,11 +1,10 @@
 //! One store over two databases: SQL text shared, the differences side by side in `dialect`.
 
-#[macro_use]
-mod db;
 mod checkpoints;
 mod claim;
 mod commit;
 mod copy;
+mod db;
 mod dialect;
 mod docs;
 mod end;
@@ -86,7 +85,15 @@ impl Store {
             Db::Lite(lite) => sqlx::migrate!("migrations/sqlite").run(&lite.write).await,
         };
         migrated
-            .map_err(|error| Error::internal("the database cannot be migrated").caused_by(error))
+            .map_err(|error| Error::internal("the database cannot be migrated").caused_by(error))?;
+        self.release_leases().await
+    }
+
+    /// On SQLite this process is the only one: whatever ran is lost with the one before.
+    async fn release_leases(&self) -> Result<()> {
+        let Db::Lite(lite) = &self.0.db else { return Ok(()) };
+        let released = sqlx::query(RELEASE).execute(&lite.write).await;
+        released.map(drop).map_err(|error| fail("cannot look for lost runs", error))
     }
 
     /// Whether the database answers and has this program's schema.
@@ -101,6 +108,7 @@ impl Store {
     }
 }
 
+const RELEASE: &str = "update runs set lease_until = 0 where status = 'running'";
 const PING: &str = "select 1 from threads where false";
 
 pub struct NewThread {
@@ -138,7 +146,7 @@ pub enum Target {
 
 /// What a new run does about interrupts that are open on its thread.
 pub enum OnPause {
-    /// They are answered, as far as this value answers them ([`interrupt::resolve`]); nothing
+    /// They are answered, as far as this value answers them ([`crate::domain::interrupt::resolve`]); nothing
     /// open is a conflict, and so is a thread with an unfinished run.
     Resume(Value),
     /// They are withdrawn.

@@ -127,7 +127,6 @@ async fn lock_target(tx: &mut Tx, new: &NewRun) -> Result<Locked> {
                     status: ThreadStatus::Idle.as_str().to_owned(),
                     head: None,
                     interrupts: "[]".to_owned(),
-                    seq: 0,
                 });
             }
             thread.id

@@ -90,7 +90,6 @@ pub(super) struct Locked {
     pub(super) status: String,
     pub(super) head: Option<Uuid>,
     pub(super) interrupts: String,
-    pub(super) seq: i64,
 }
 
 impl Locked {

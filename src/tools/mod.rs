@@ -5,4 +5,4 @@
 pub mod builtin;
 pub mod tool;
 
-pub use tool::{Call, Failure, Output, Tool, Tools};
+pub use tool::{Call, Failure, Output, Progress, Tool, Tools};

@@ -95,6 +95,24 @@ impl Tools {
         self.0.iter().find(|tool| tool.spec().name == name)
     }
 
+    /// Checks arguments against the tool's schema.
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence for the model.
+    pub fn check(&self, name: &str, args: &Map<String, Value>) -> Result<(), Failure> {
+        let Some(tool) = self.get(name) else {
+            return Err(Failure::new(format!("there is no tool {name}")));
+        };
+        let schema = &tool.spec().parameters;
+        let validator = jsonschema::validator_for(schema)
+            .map_err(|_| Failure::new(format!("the schema of {name} cannot be read")))?;
+        let args = Value::Object(args.clone());
+        match validator.iter_errors(&args).next() {
+            None => Ok(()),
+            Some(wrong) => Err(Failure::new(format!("wrong arguments for {name}: {wrong}"))),
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.0.iter()
     }

@@ -1,5 +1,18 @@
 //! Tests of the whole program, in one binary.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::similar_names,
+    clippy::unused_async,
+    dead_code,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test that goes wrong is to say so at once"
+)]
+
 mod harness;
 mod journeys;
 mod layers;

@@ -1,13 +1,15 @@
 //! Linear and conditional graphs, checkpoints, interrupts and events.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use crate::domain::checkpoint::{Answers, Source};
 use crate::domain::ids::Namespace;
 use crate::domain::{Message, RunEvent};
 use crate::engine::memory::World;
-use crate::engine::{Begin, Channel, END, Ended, Graph, Outcome, START, Update, drive};
-use std::sync::Arc;
+use crate::engine::tests::{resume, start};
+use crate::engine::{Begin, Channel, END, Ended, Graph, START, Update, drive};
 
 fn counter() -> Arc<Graph> {
     Graph::builder("counter")
@@ -22,16 +24,6 @@ fn counter() -> Arc<Graph> {
         })
         .build()
         .unwrap()
-}
-
-async fn start(world: &World, graph: &Arc<Graph>, input: Update) -> Outcome {
-    let begin = Begin { at: world.newest(), input: Some(input), ..Begin::default() };
-    drive(graph, begin, &world.run()).await.unwrap()
-}
-
-async fn resume(world: &World, graph: &Arc<Graph>, answers: Answers) -> Outcome {
-    let begin = Begin { at: world.newest(), answers, ..Begin::default() };
-    drive(graph, begin, &world.run()).await.unwrap()
 }
 
 #[tokio::test]

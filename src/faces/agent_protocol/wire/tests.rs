@@ -325,7 +325,7 @@ fn an_entry_of_the_history_shows_what_was_due_and_asked() {
             created_at: Ts(0),
             metadata: read(json!({"note": "mine"})),
             frontier: Frontier {
-                due: vec![Due { node: "n".into(), input: None, task_id: None }],
+                due: vec![Due { node: "n".into(), ..Due::default() }],
                 ..Frontier::default()
             },
         },
