@@ -40,7 +40,7 @@ pub struct Options {
     pub body_bytes: usize,
     /// More deeply nested bodies are refused (400).
     pub json_depth: usize,
-    /// The web pages that may open WebSockets, beside those of the server's own origin.
+    /// The web pages that may open web sockets, beside those of the server's own origin.
     pub origins: Arc<[String]>,
     /// How long connections that stay open may do so.
     pub limits: Limits,

@@ -1,4 +1,4 @@
-//! WebSockets: who may open one, and what keeps it alive or ends it.
+//! Web sockets: who may open one, and what keeps it alive or ends it.
 //!
 //! A [`Socket`] takes and gives JSON texts. Pings, dead peers, idleness and old age are its own
 //! business; what the texts mean is a face's.
@@ -40,8 +40,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             ping: Duration::from_secs(20),
-            idle: Duration::from_secs(3600),
-            lifetime: Duration::from_secs(24 * 3600),
+            idle: Duration::from_hours(1),
+            lifetime: Duration::from_hours(24),
             write: Duration::from_secs(30),
         }
     }
@@ -136,7 +136,7 @@ pub struct Gone;
 
 /// An open connection.
 pub struct Socket {
-    socket: WebSocket,
+    stream: WebSocket,
     limits: Limits,
     depth: JsonDepth,
     pings: Interval,
@@ -148,12 +148,12 @@ pub struct Socket {
 }
 
 impl Socket {
-    fn new(socket: WebSocket, door: &Door) -> Self {
+    fn new(stream: WebSocket, door: &Door) -> Self {
         let now = Instant::now();
         let mut pings = interval_at(now + door.limits.ping, door.limits.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (limits, depth) = (door.limits, door.depth);
-        Self { socket, limits, depth, pings, opened: now, spoken: now, alive: now }
+        Self { stream, limits, depth, pings, opened: now, spoken: now, alive: now }
     }
 
     /// The next message. An error is about the message, not the connection; [`Gone`] means that
@@ -161,7 +161,7 @@ impl Socket {
     pub async fn hear(&mut self) -> Result<Result<Value>, Gone> {
         loop {
             tokio::select! {
-                message = self.socket.recv() => {
+                message = self.stream.recv() => {
                     let message = message.ok_or(Gone)?.map_err(|_broken| Gone)?;
                     self.alive = Instant::now();
                     let bytes = match &message {
@@ -192,10 +192,10 @@ impl Socket {
                     continue;
                 }
             };
-            let sent = timeout(write, self.socket.feed(Message::Text(text.into()))).await;
+            let sent = timeout(write, self.stream.feed(Message::Text(text.into()))).await;
             sent.map_err(|_slow| Gone)?.map_err(|_broken| Gone)?;
         }
-        timeout(write, self.socket.flush()).await.map_err(|_slow| Gone)?.map_err(|_broken| Gone)?;
+        timeout(write, self.stream.flush()).await.map_err(|_slow| Gone)?.map_err(|_broken| Gone)?;
         self.spoken = Instant::now();
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Socket {
     /// Says good-bye.
     pub async fn close(&mut self, why: &'static str) {
         let frame = CloseFrame { code: close_code::NORMAL, reason: why.into() };
-        let _gone = timeout(self.limits.write, self.socket.send(Message::Close(Some(frame)))).await;
+        let _gone = timeout(self.limits.write, self.stream.send(Message::Close(Some(frame)))).await;
     }
 
     async fn look_after(&mut self, now: Instant) -> Result<(), Gone> {
@@ -215,7 +215,7 @@ impl Socket {
         } else if now.duration_since(self.spoken) > self.limits.idle {
             "nothing was said for long; come back with the last event's number"
         } else {
-            let ping = self.socket.send(Message::Ping(axum::body::Bytes::new()));
+            let ping = self.stream.send(Message::Ping(axum::body::Bytes::new()));
             return match timeout(self.limits.write, ping).await {
                 Ok(Ok(())) => Ok(()),
                 Ok(Err(_)) | Err(_) => Err(Gone),

@@ -20,6 +20,15 @@ use crate::executor::Read;
 /// How long to wait for the first stored word of a run that was just claimed.
 const FIRST_WORD: Duration = Duration::from_millis(50);
 
+/// Which checkpoint a place stands at.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Head {
+    #[default]
+    Unknown,
+    /// `None`: before the first.
+    At(Option<CheckpointId>),
+}
+
 /// A place to come in at, and the way from there.
 #[derive(Default)]
 struct Arrival {
@@ -30,8 +39,8 @@ struct Arrival {
     last: Option<Last>,
     /// `None`: not known, or not wanted.
     state: Option<State>,
-    /// The checkpoint of that state. `None`: not known.
-    head: Option<Option<CheckpointId>>,
+    /// The checkpoint of the state there, if that is known.
+    head: Head,
     running: Option<Running>,
     /// The thread, if nothing follows the place.
     newest: Option<Thread>,
@@ -49,7 +58,13 @@ impl Watch {
         self.from = None;
         self.cursor = events.last().map_or(seq, |newest| newest.seq);
         self.last = last;
-        self.heads.extend(head.map(|head| (Namespace::root(), head)));
+        let head = match head {
+            Head::Unknown => None,
+            Head::At(head) => {
+                self.heads.insert(Namespace::root(), head);
+                head
+            }
+        };
         self.unread.extend(events);
         self.queue.push_back(Watched::Opening(Box::new(Opening {
             seq,
@@ -57,7 +72,7 @@ impl Watch {
             after,
             gap,
             state,
-            head: head.flatten(),
+            head,
             running,
             interrupts: newest.map(|thread| thread.interrupts).unwrap_or_default(),
         })));
@@ -80,11 +95,11 @@ impl Watch {
                 continue;
             };
             match self.walk(&run, Seq::MAX).await? {
-                Some(arrival) if arrival.head.is_some() => return Ok(arrival),
+                Some(arrival) if arrival.head != Head::Unknown => return Ok(arrival),
                 Some(arrival) => {
                     // Its log was cut within a step that is still going on.
                     let state = self.wanted_state(thread.head).await?;
-                    return Ok(Arrival { state, head: Some(thread.head), ..arrival });
+                    return Ok(Arrival { state, head: Head::At(thread.head), ..arrival });
                 }
                 None => drop(tokio::time::timeout(FIRST_WORD, self.news.changed()).await),
             }
@@ -120,7 +135,7 @@ impl Watch {
     /// Where nothing follows.
     async fn arrive_last(&self, seq: Seq, thread: Thread) -> Result<Arrival> {
         let state = self.wanted_state(thread.head).await?;
-        let head = Some(thread.head);
+        let head = Head::At(thread.head);
         Ok(Arrival { seq, state, head, newest: Some(thread), ..Arrival::default() })
     }
 
@@ -169,7 +184,7 @@ impl Watch {
     async fn step(&self, run: &Run, mut so_far: Arrival, logged: Logged) -> Result<Arrival> {
         match &logged.event {
             RunEvent::AttemptStarted { checkpoint_id, .. } => {
-                let (seq, head) = (logged.seq.saturating_sub(1), Some(*checkpoint_id));
+                let (seq, head) = (logged.seq.saturating_sub(1), Head::At(*checkpoint_id));
                 let state = self.wanted_state(*checkpoint_id).await?;
                 let events = vec![Arc::new(logged)];
                 return Ok(Arrival { seq, state, head, events, ..Arrival::default() });
@@ -179,13 +194,15 @@ impl Watch {
             {
                 so_far.state = match so_far.state {
                     Some(mut state) => {
-                        changes.iter().for_each(|change| state.apply(change));
+                        for change in changes {
+                            state.apply(change);
+                        }
                         Some(state)
                     }
                     None => self.wanted_state(Some(*checkpoint_id)).await?,
                 };
                 so_far.seq = logged.seq;
-                so_far.head = Some(Some(*checkpoint_id));
+                so_far.head = Head::At(Some(*checkpoint_id));
                 so_far.last = Some(Last { run: run.id, attempt: logged.attempt, seq: logged.seq });
                 so_far.running = Some(Running { run_id: run.id, agent_id: run.agent_id.clone() });
                 so_far.events.clear();

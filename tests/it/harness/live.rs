@@ -1,4 +1,4 @@
-//! Streams that do not end by themselves: server-sent events as they come, and WebSockets.
+//! Streams that do not end by themselves: server-sent events as they come, and web sockets.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -160,7 +160,9 @@ impl Socket {
         loop {
             let message = timeout(PATIENCE, self.stream.next()).await.expect("a message comes");
             match message?.ok()? {
-                Message::Text(text) => return Some(serde_json::from_str(&text).expect("it is JSON")),
+                Message::Text(text) => {
+                    return Some(serde_json::from_str(&text).expect("it is JSON"));
+                }
                 Message::Close(_) => return None,
                 _ => {}
             }

@@ -106,8 +106,7 @@ async fn a_paused_thread_is_resumed_by_input(database: Database) {
     let (thread, _) = paused(&client).await;
     let config = json!({"configurable": {"n": 3}});
     let params = json!({"assistantId": "steps", "input": null, "config": config});
-    let resumed =
-        done(&client, &thread, "run.start", params).await;
+    let resumed = done(&client, &thread, "run.start", params).await;
     let finished = wait(&client, &resumed).await;
     assert_eq!(
         (&finished["status"], &finished["values"]["steps"]),

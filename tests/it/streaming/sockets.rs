@@ -1,4 +1,4 @@
-//! WebSockets: opening them, subscriptions, and messages that are no commands.
+//! Web sockets: opening them, subscriptions, and messages that are no commands.
 
 use serde_json::{Value, json};
 

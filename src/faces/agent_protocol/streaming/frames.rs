@@ -193,7 +193,9 @@ impl Frames {
         }
         match self.states.get_mut(&logged.namespace) {
             Some(state) => {
-                changes.iter().for_each(|change| state.apply(change));
+                for change in changes {
+                    state.apply(change);
+                }
                 emit.push(Data::Values(state.clone()));
             }
             None => emit.skip(),

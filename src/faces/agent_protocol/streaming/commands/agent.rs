@@ -13,7 +13,7 @@ use crate::domain::ids::{Namespace, RunId};
 use crate::domain::run::RunStatus;
 
 /// The graphs of a run: of the one that is named, of the one under way, or of the last.
-pub async fn get_tree(on: &On, params: AgentGetTreeParams) -> Outcome {
+pub(super) async fn get_tree(on: &On, params: AgentGetTreeParams) -> Outcome {
     let run = params.run_id.as_deref().map(run_id).transpose()?;
     let tree = on.app.thread_tree(&on.who, on.thread, run).await?;
     written(&AgentResult { tree: grown(&tree) })

@@ -16,7 +16,7 @@ use crate::domain::interrupt::Interrupt;
 use crate::domain::run::{self, RunCommand, RunSpec};
 
 /// Answers one question or several in one run. What is not named stays open.
-pub async fn respond(on: &On, mut params: InputRespondParams) -> Outcome {
+pub(super) async fn respond(on: &On, mut params: InputRespondParams) -> Outcome {
     let answers = answers(&mut params)?;
     let thread = on.app.thread_get(&on.who, on.thread).await?.thread;
     let mut resume = Map::new();
@@ -56,7 +56,7 @@ pub async fn respond(on: &On, mut params: InputRespondParams) -> Outcome {
 }
 
 /// Leaves a message for the run under way.
-pub async fn inject(on: &On, params: InputInjectParams) -> Outcome {
+pub(super) async fn inject(on: &On, params: InputInjectParams) -> Outcome {
     if !params.namespace.is_empty() {
         let why = "messages can be injected into the root graph only: namespace must be []";
         return Err(Refusal::new(ErrorCode::NotSupported, why));

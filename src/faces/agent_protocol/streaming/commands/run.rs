@@ -11,7 +11,7 @@ const CHECKPOINT: &str = "checkpoint_id";
 
 /// Starts a run; resumes one that waits, with the input as the answer; or leaves the input for
 /// the one that runs.
-pub async fn start(on: &On, params: RunStartParams) -> Outcome {
+pub(super) async fn start(on: &On, params: RunStartParams) -> Outcome {
     let RunStartParams { assistant_id, input, config, metadata } = params;
     let mut config = config.unwrap_or_default().read()?;
     let metadata = metadata.unwrap_or_default();
@@ -33,6 +33,6 @@ pub async fn start(on: &On, params: RunStartParams) -> Outcome {
 }
 
 /// An answer that tells only which run came of it.
-pub fn accepted(started: &Started) -> Outcome {
+pub(super) fn accepted(started: &Started) -> Outcome {
     written(&RunResult { run_id: started.run.id.0 })
 }

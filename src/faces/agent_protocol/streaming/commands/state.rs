@@ -21,13 +21,13 @@ use crate::domain::state::State;
 const DEFAULT_LIMIT: u32 = 10;
 
 /// The state of a graph: all of it, or some channels.
-pub async fn get(on: &On, params: StateGetParams) -> Outcome {
+pub(super) async fn get(on: &On, params: StateGetParams) -> Outcome {
     let namespace = Namespace::from(params.namespace);
     let at = params.checkpoint_id.as_deref().map(checkpoint).transpose()?;
     let found = on.app.graph_state(&on.who, on.thread, &namespace, at).await?;
     let (values, id) = match found {
         Some(found) => (found.state, Some(found.checkpoint.id)),
-        None if at.is_some() => return Err(no_such_checkpoint(&params.checkpoint_id)),
+        None if at.is_some() => return Err(no_such_checkpoint(params.checkpoint_id.as_deref())),
         None if namespace.is_root() => (State::default(), None),
         None => return Err(no_such_namespace(&namespace)),
     };
@@ -41,7 +41,7 @@ pub async fn get(on: &On, params: StateGetParams) -> Outcome {
 }
 
 /// A graph's history, newest first.
-pub async fn list_checkpoints(on: &On, params: ListCheckpointsParams) -> Outcome {
+pub(super) async fn list_checkpoints(on: &On, params: ListCheckpointsParams) -> Outcome {
     let namespace = Namespace::from(params.namespace.unwrap_or_default());
     let before = params.before.as_deref().map(checkpoint).transpose()?;
     let limit = params.limit.unwrap_or(DEFAULT_LIMIT);
@@ -59,7 +59,7 @@ pub async fn list_checkpoints(on: &On, params: ListCheckpointsParams) -> Outcome
 }
 
 /// A run on this thread from an older checkpoint: a branch.
-pub async fn fork(on: &On, params: StateForkParams) -> Outcome {
+pub(super) async fn fork(on: &On, params: StateForkParams) -> Outcome {
     let at = checkpoint(&params.checkpoint_id)?;
     let config = params.config.unwrap_or_default().read()?;
     let input = params.input.filter(|input| !input.is_null());
@@ -68,7 +68,7 @@ pub async fn fork(on: &On, params: StateForkParams) -> Outcome {
 }
 
 /// Starts a run from `at`. What the thread asks elsewhere is given up.
-pub async fn branch(
+pub(super) async fn branch(
     on: &On,
     agent: Option<String>,
     at: CheckpointId,
@@ -90,9 +90,9 @@ pub async fn branch(
 }
 
 /// The checkpoint of this id. What cannot be an id names none.
-pub fn checkpoint(text: &str) -> Result<CheckpointId, Refusal> {
+pub(super) fn checkpoint(text: &str) -> Result<CheckpointId, Refusal> {
     let id = Uuid::try_parse(text).map(CheckpointId);
-    id.map_err(|_| no_such_checkpoint(&Some(text.to_owned())))
+    id.map_err(|_| no_such_checkpoint(Some(text)))
 }
 
 fn summary(found: &Snapshot) -> CheckpointSummary {
@@ -113,8 +113,8 @@ fn summary(found: &Snapshot) -> CheckpointSummary {
     }
 }
 
-fn no_such_checkpoint(id: &Option<String>) -> Refusal {
-    let public = format!("the thread has no checkpoint {}", id.as_deref().unwrap_or_default());
+fn no_such_checkpoint(id: Option<&str>) -> Refusal {
+    let public = format!("the thread has no checkpoint {}", id.unwrap_or_default());
     let error = Error::new(Fault::NotFound, "checkpoint_not_found", public);
     error.into()
 }

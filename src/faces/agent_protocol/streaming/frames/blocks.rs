@@ -15,7 +15,7 @@ const TEXTS: &[&str] = &["id", "fileId", "url", "base64", "mimeType"];
 const SPELLINGS: &[(&str, &str)] = &[("file_id", "fileId"), ("mime_type", "mimeType")];
 
 /// A block that begins: what it is, without the contents that deltas will bring.
-pub fn begun(block: &Block) -> ContentBlock {
+pub(super) fn begun(block: &Block) -> ContentBlock {
     match block {
         Block::Text { text } => ContentBlock::Text { text: text.clone() },
         Block::Reasoning { text, .. } => {
@@ -29,7 +29,7 @@ pub fn begun(block: &Block) -> ContentBlock {
 }
 
 /// A block that is complete.
-pub fn finished(block: &Block) -> ContentBlock {
+pub(super) fn finished(block: &Block) -> ContentBlock {
     match block {
         Block::Text { .. } | Block::Other { .. } => begun(block),
         Block::Reasoning { text, signature } => {
@@ -44,19 +44,21 @@ pub fn finished(block: &Block) -> ContentBlock {
 }
 
 /// What a delta appends to a block of which `so_far` is known, the delta included.
-pub fn delta(delta: &Delta, so_far: &Block) -> BlockDelta {
-    match (delta, so_far) {
-        (Delta::Text { text }, _) => BlockDelta::TextDelta { text: text.clone() },
-        (Delta::Reasoning { text }, _) => BlockDelta::ReasoningDelta { reasoning: text.clone() },
-        (Delta::Data { data }, _) => BlockDelta::DataDelta { data: data.clone() },
+pub(super) fn delta(delta: &Delta, so_far: &Block) -> BlockDelta {
+    match delta {
+        Delta::Text { text } => BlockDelta::TextDelta { text: text.clone() },
+        Delta::Reasoning { text } => BlockDelta::ReasoningDelta { reasoning: text.clone() },
+        Delta::Data { data } => BlockDelta::DataDelta { data: data.clone() },
         // The fields are merged by replacing them, so they are whole.
-        (Delta::Args { .. }, Block::ToolCall { args, .. }) => arguments_so_far(args),
-        (Delta::Args { args }, _) => arguments_so_far(args),
+        Delta::Args { args } => match so_far {
+            Block::ToolCall { args, .. } => arguments_so_far(args),
+            _ => arguments_so_far(args),
+        },
     }
 }
 
 /// All that a block has, as one delta; `None` if it has nothing, or has it from its start.
-pub fn all_of(block: &Block) -> Option<BlockDelta> {
+pub(super) fn all_of(block: &Block) -> Option<BlockDelta> {
     match block {
         Block::Text { text } if !text.is_empty() => {
             Some(BlockDelta::TextDelta { text: text.clone() })
@@ -72,7 +74,7 @@ pub fn all_of(block: &Block) -> Option<BlockDelta> {
 }
 
 /// The block as it was before anything came.
-pub fn emptied(block: &Block) -> Block {
+pub(super) fn emptied(block: &Block) -> Block {
     match block {
         Block::Text { .. } => Block::Text { text: String::new() },
         Block::Reasoning { .. } => Block::Reasoning { text: String::new(), signature: None },
@@ -84,7 +86,7 @@ pub fn emptied(block: &Block) -> Block {
 }
 
 /// Adds a delta to a block.
-pub fn append(block: &mut Block, delta: &Delta) {
+pub(super) fn append(block: &mut Block, delta: &Delta) {
     match (block, delta) {
         (Block::Text { text }, Delta::Text { text: more })
         | (Block::Reasoning { text, .. }, Delta::Reasoning { text: more })
@@ -135,9 +137,10 @@ fn other(value: &Value) -> ContentBlock {
             let members: Map<_, _> =
                 members.iter().map(|(key, value)| (spelled(key), value.clone())).collect();
             let fits = |name: &&str| members.get(*name).is_none_or(Value::is_string);
-            match TEXTS.iter().all(fits) {
-                true => ContentBlock::Standard(members),
-                false => ContentBlock::NonStandard { value: members },
+            if TEXTS.iter().all(fits) {
+                ContentBlock::Standard(members)
+            } else {
+                ContentBlock::NonStandard { value: members }
             }
         }
         _ => ContentBlock::NonStandard { value: members.clone() },

@@ -8,7 +8,7 @@ use crate::domain::event::{Logged, Seq};
 use crate::domain::ids::Namespace;
 
 /// Takes the events that one entry of the log gives.
-pub struct Emit<'a> {
+pub(super) struct Emit<'a> {
     seq: Seq,
     number: fn(Seq, u32) -> Number,
     ordinal: u32,
@@ -19,24 +19,24 @@ pub struct Emit<'a> {
 
 impl<'a> Emit<'a> {
     /// For what `logged` gives.
-    pub fn of(logged: &Logged, out: &'a mut Vec<Event>) -> Self {
+    pub(super) fn of(logged: &Logged, out: &'a mut Vec<Event>) -> Self {
         let namespace = logged.namespace.clone();
         Self { seq: logged.seq, number: Number::of, ordinal: 0, at: logged.at, namespace, out }
     }
 
     /// For how things stand after `seq`.
-    pub fn standing(seq: Seq, at: Ts, out: &'a mut Vec<Event>) -> Self {
+    pub(super) fn standing(seq: Seq, at: Ts, out: &'a mut Vec<Event>) -> Self {
         let namespace = Namespace::root();
         Self { seq, number: Number::standing, ordinal: 0, at, namespace, out }
     }
 
     /// An event in the entry's own namespace.
-    pub fn push(&mut self, data: Data) {
+    pub(super) fn push(&mut self, data: Data) {
         let namespace = self.namespace.clone();
         self.push_in(&namespace, None, data);
     }
 
-    pub fn push_in(&mut self, namespace: &Namespace, node: Option<&Arc<str>>, data: Data) {
+    pub(super) fn push_in(&mut self, namespace: &Namespace, node: Option<&Arc<str>>, data: Data) {
         let number = (self.number)(self.seq, self.ordinal);
         self.ordinal += 1;
         let (namespace, node) = (namespace.clone(), node.cloned());
@@ -44,7 +44,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Leaves the number to an event that cannot be told here but may be elsewhere.
-    pub fn skip(&mut self) {
+    pub(super) fn skip(&mut self) {
         self.ordinal += 1;
     }
 }

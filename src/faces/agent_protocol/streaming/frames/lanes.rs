@@ -20,7 +20,7 @@ use crate::domain::run::RunError;
 
 /// All places where messages are written.
 #[derive(Default)]
-pub struct Lanes {
+pub(super) struct Lanes {
     lanes: BTreeMap<Place, VecDeque<Draft>>,
     /// Where the messages that are not finished are.
     places: HashMap<Arc<str>, Place>,
@@ -50,7 +50,7 @@ struct Part {
 
 impl Lanes {
     /// Takes an event of a message.
-    pub fn feed(&mut self, logged: &Logged, emit: &mut Emit) {
+    pub(super) fn feed(&mut self, logged: &Logged, emit: &mut Emit) {
         match &logged.event {
             RunEvent::MessageStarted { message_id, role, node, metadata, .. } => {
                 let Some(role) = whole::role_of(*role) else { return };
@@ -60,7 +60,7 @@ impl Lanes {
                 };
                 let (id, blocks) = (message_id.clone(), Vec::new());
                 let place = Place { namespace: logged.namespace.clone(), node: Some(node.clone()) };
-                self.enter(place, Draft { id, role, metadata, blocks, end: None }, emit);
+                self.enter(&place, Draft { id, role, metadata, blocks, end: None }, emit);
             }
             RunEvent::BlockStarted { message_id, index, block } => {
                 let told = self.change(message_id, |draft, _| {
@@ -112,7 +112,7 @@ impl Lanes {
     }
 
     /// Takes a message that came whole.
-    pub fn whole(
+    pub(super) fn whole(
         &mut self,
         namespace: &Namespace,
         node: Option<&Arc<str>>,
@@ -124,11 +124,11 @@ impl Lanes {
         let blocks = parts.map(|(index, block)| Part { index, block, finished: true }).collect();
         let end = Some(MessagesData::MessageFinish { reason: None, usage });
         let place = Place { namespace: namespace.clone(), node: node.cloned() };
-        self.enter(place, Draft { id, role, metadata, blocks, end }, emit);
+        self.enter(&place, Draft { id, role, metadata, blocks, end }, emit);
     }
 
     /// Breaks off all messages that are not finished.
-    pub fn close(&mut self, why: &RunError, emit: &mut Emit) {
+    pub(super) fn close(&mut self, why: &RunError, emit: &mut Emit) {
         self.places.clear();
         for (place, lane) in std::mem::take(&mut self.lanes) {
             for (position, mut draft) in lane.into_iter().enumerate() {
@@ -142,14 +142,14 @@ impl Lanes {
     }
 
     /// Puts a message in its lane; shows it if nothing is before it.
-    fn enter(&mut self, place: Place, draft: Draft, emit: &mut Emit) {
+    fn enter(&mut self, place: &Place, draft: Draft, emit: &mut Emit) {
         let lane = self.lanes.entry(place.clone()).or_default();
         if draft.end.is_none() {
             self.places.insert(draft.id.clone(), place.clone());
         }
         lane.push_back(draft);
         if lane.len() == 1 {
-            self.advance(&place, emit);
+            self.advance(place, emit);
         }
     }
 

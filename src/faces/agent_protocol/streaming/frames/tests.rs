@@ -46,7 +46,9 @@ fn watched(log: &[Arc<Logged>]) -> Vec<Watched> {
 
 fn frames(seen: &[Watched]) -> Vec<Event> {
     let (mut frames, mut out) = (Frames::default(), Vec::new());
-    seen.iter().for_each(|watched| frames.feed(watched, &mut out));
+    for watched in seen {
+        frames.feed(watched, &mut out);
+    }
     out
 }
 
@@ -109,9 +111,9 @@ fn numbers_do_not_depend_on_whether_states_are_known() {
         let all = frames(&watched(&log));
         let only: Vec<_> = log.into_iter().map(Watched::Event).collect();
         let without = frames(&only);
-        let known = all.iter().filter(|event| {
-            !matches!(event.data, Data::Values(_)) && !event.number.is_standing()
-        });
+        let known = all
+            .iter()
+            .filter(|event| !matches!(event.data, Data::Values(_)) && !event.number.is_standing());
         assert!(known.eq(without.iter()), "{name}");
     }
 }

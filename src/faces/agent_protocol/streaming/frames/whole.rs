@@ -21,17 +21,17 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 
 /// A whole message.
-pub struct Whole {
-    pub id: Arc<str>,
-    pub role: MessageRole,
-    pub metadata: Map<String, Value>,
-    pub blocks: Vec<Block>,
-    pub usage: Option<UsageInfo>,
+pub(super) struct Whole {
+    pub(super) id: Arc<str>,
+    pub(super) role: MessageRole,
+    pub(super) metadata: Map<String, Value>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) usage: Option<UsageInfo>,
 }
 
 impl Whole {
     /// `None` for what is no message of the channel: results of tools are told as such.
-    pub fn read(value: &Value, run: RunId) -> Option<Self> {
+    pub(super) fn read(value: &Value, run: RunId) -> Option<Self> {
         let message = Message::from_value(value)?;
         let role = role_of(message.role)?;
         let metadata = match role {
@@ -50,7 +50,7 @@ impl Whole {
 }
 
 /// The protocol's word for a role; `None` for tools.
-pub fn role_of(role: Role) -> Option<MessageRole> {
+pub(super) fn role_of(role: Role) -> Option<MessageRole> {
     match role {
         Role::Assistant => Some(MessageRole::Ai),
         Role::User => Some(MessageRole::Human),
@@ -60,7 +60,7 @@ pub fn role_of(role: Role) -> Option<MessageRole> {
 }
 
 /// What is concise enough for a message's metadata: scalars, and those with a name texts.
-pub fn metadata(given: &Map<String, Value>, run: RunId) -> Map<String, Value> {
+pub(super) fn metadata(given: &Map<String, Value>, run: RunId) -> Map<String, Value> {
     let mut kept = Map::new();
     for (key, value) in given {
         let known = TEXTS.iter().find(|(theirs, ours)| key == theirs || key == ours);
@@ -80,13 +80,13 @@ pub fn metadata(given: &Map<String, Value>, run: RunId) -> Map<String, Value> {
     kept
 }
 
-pub fn usage(usage: Usage) -> UsageInfo {
+pub(super) fn usage(usage: Usage) -> UsageInfo {
     let cached = usage.cached_input_tokens.is_some() || usage.cache_write_input_tokens.is_some();
     UsageInfo {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
         total_tokens: usage.total_tokens,
-        input_token_details: cached.then(|| InputTokenDetails {
+        input_token_details: cached.then_some(InputTokenDetails {
             cache_creation: usage.cache_write_input_tokens,
             cache_read: usage.cached_input_tokens,
         }),

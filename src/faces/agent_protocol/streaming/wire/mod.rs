@@ -1,6 +1,6 @@
 //! What goes over the wire, as the streaming CDDL has it: one file a section.
 //!
-//! Members are written in camelCase; what comes in may be in snake_case too. It knows the
+//! Members are written in camel case; what comes in may be in snake case too. It knows the
 //! protocol's names and nothing of what they are made from.
 
 mod block;
