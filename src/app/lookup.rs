@@ -7,6 +7,7 @@ use crate::domain::error::Result;
 use crate::domain::event::Seq;
 use crate::domain::ids::{CheckpointId, Namespace, ThreadId};
 use crate::domain::run::RunStatus;
+use crate::executor::port::Claim;
 
 /// Segments a query.
 const SEGMENTS: u32 = 64;
@@ -53,8 +54,8 @@ impl App {
         let Some(run) = unfinished.into_iter().find(|run| run.status == RunStatus::Running) else {
             return Ok(ceiling);
         };
-        // It runs elsewhere; what it has told so far is stored.
-        let mut newest = 0;
+        // It runs elsewhere; what it has told so far is stored, above where its room begins.
+        let mut newest = ceiling.saturating_sub(Claim::SEQ_ROOM);
         loop {
             let segments = self.0.store.run_log(run.id, newest, SEGMENTS).await?;
             match segments.iter().flat_map(events_of).last() {

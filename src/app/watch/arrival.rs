@@ -5,7 +5,6 @@
 //! within a step is led up to it from the last such place before.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{Gap, Last, Opening, Running, SEGMENTS, Watch, Watched, events_of, is_beginning};
 use crate::app::follow::From;
@@ -16,9 +15,7 @@ use crate::domain::run::{Run, RunStatus};
 use crate::domain::state::State;
 use crate::domain::thread::Thread;
 use crate::executor::Read;
-
-/// How long to wait for the first stored word of a run that was just claimed.
-const FIRST_WORD: Duration = Duration::from_millis(50);
+use crate::executor::port::Claim;
 
 /// Which checkpoint a place stands at.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -80,20 +77,18 @@ impl Watch {
     }
 
     /// Where the newest state was reached.
-    async fn arrive_now(&mut self) -> Result<Arrival> {
-        let store = self.app.0.store.clone();
+    async fn arrive_now(&self) -> Result<Arrival> {
+        let store = &self.app.0.store;
         loop {
-            // Read before and after, so that nothing happened between number and thread.
             let seq = store.thread_seq(self.thread.key).await?;
             let thread = self.thread_now().await?;
             let unfinished = store.run_unfinished(self.thread.key).await?;
-            let running = unfinished.into_iter().find(|run| run.status == RunStatus::Running);
-            let Some(run) = running else {
-                if store.thread_seq(self.thread.key).await? == seq {
-                    return self.arrive_last(seq, thread).await;
-                }
+            // Read before and after, so that the number is that of the thread and its runs.
+            if store.thread_seq(self.thread.key).await? != seq {
                 continue;
-            };
+            }
+            let running = unfinished.into_iter().find(|run| run.status == RunStatus::Running);
+            let Some(run) = running else { return self.arrive_last(seq, thread).await };
             match self.walk(&run, Seq::MAX).await? {
                 Some(arrival) if arrival.head != Head::Unknown => return Ok(arrival),
                 Some(arrival) => {
@@ -101,7 +96,12 @@ impl Watch {
                     let state = self.wanted_state(thread.head).await?;
                     return Ok(Arrival { state, head: Head::At(thread.head), ..arrival });
                 }
-                None => drop(tokio::time::timeout(FIRST_WORD, self.news.changed()).await),
+                None => {
+                    // Its numbers begin where the room that was made for it does.
+                    let seq = seq.saturating_sub(Claim::SEQ_ROOM);
+                    let arrival = self.arrive_last(seq, thread).await?;
+                    return Ok(Arrival { newest: None, ..arrival });
+                }
             }
         }
     }
@@ -149,45 +149,61 @@ impl Watch {
         let Some(run) = self.app.0.store.run_get(&self.who.owner, event.run_id).await? else {
             return Ok(there);
         };
-        if let Some(arrival) = self.walk(&run, event.seq).await? {
-            return Ok(arrival);
-        }
-        // Nothing of the run is stored yet: all of it is live.
-        let beginning = self.live().into_iter().find(|logged| logged.run_id == run.id);
-        let seq = beginning.map(|logged| logged.seq.saturating_sub(1));
-        Ok(seq.map_or(there, |seq| Arrival { seq, ..Arrival::default() }))
+        Ok(self.walk(&run, event.seq).await?.unwrap_or(there))
     }
 
-    /// Walks the stored log of `run` up to the event `upto` and arrives at the last place on the
-    /// way where nothing but the run is open. `None`: nothing is stored up to there.
+    /// Walks the log of `run` up to the event `upto` and arrives at the last place on the way
+    /// where nothing but the run is open. `None`: it has told nothing yet.
     async fn walk(&self, run: &Run, upto: Seq) -> Result<Option<Arrival>> {
         let mut arrival: Option<Arrival> = None;
         let mut read = 0;
         loop {
             let segments = self.app.0.store.run_log(run.id, read, SEGMENTS).await?;
-            let Some(newest) = segments.last() else { return Ok(arrival) };
+            let Some(newest) = segments.last() else { break };
             read = newest.last;
             for logged in segments.iter().flat_map(events_of) {
                 if logged.seq > upto {
                     return Ok(arrival);
                 }
-                let so_far = arrival.unwrap_or_else(|| Arrival {
-                    seq: logged.seq.saturating_sub(1),
-                    ..Arrival::default()
-                });
-                arrival = Some(self.step(run, so_far, logged).await?);
+                arrival = Some(self.step(run, arrival, Arc::new(logged)).await?);
             }
         }
+        for logged in self.live() {
+            if logged.run_id != run.id || logged.seq <= read {
+                continue;
+            }
+            let follows = logged.seq == read + 1 || is_beginning(&logged);
+            let unknown = arrival.as_ref().is_some_and(|arrival| arrival.state.is_none());
+            // What is not stored yet can be folded, but not looked up.
+            if logged.seq > upto || !follows || (unknown && self.folds) {
+                break;
+            }
+            read = logged.seq;
+            arrival = Some(self.step(run, arrival, logged).await?);
+        }
+        Ok(arrival)
     }
 
     /// One event further.
-    async fn step(&self, run: &Run, mut so_far: Arrival, logged: Logged) -> Result<Arrival> {
+    async fn step(
+        &self,
+        run: &Run,
+        so_far: Option<Arrival>,
+        logged: Arc<Logged>,
+    ) -> Result<Arrival> {
+        let before = logged.seq.saturating_sub(1);
+        let mut so_far = so_far.unwrap_or_else(|| Arrival { seq: before, ..Arrival::default() });
         match &logged.event {
             RunEvent::AttemptStarted { checkpoint_id, .. } => {
-                let (seq, head) = (logged.seq.saturating_sub(1), Head::At(*checkpoint_id));
+                let (seq, head) = (before, Head::At(*checkpoint_id));
                 let state = self.wanted_state(*checkpoint_id).await?;
-                let events = vec![Arc::new(logged)];
-                return Ok(Arrival { seq, state, head, events, ..Arrival::default() });
+                return Ok(Arrival {
+                    seq,
+                    state,
+                    head,
+                    events: vec![logged],
+                    ..Arrival::default()
+                });
             }
             RunEvent::CheckpointSaved { checkpoint_id, changes, .. }
                 if logged.namespace.is_root() =>
@@ -207,7 +223,7 @@ impl Watch {
                 so_far.running = Some(Running { run_id: run.id, agent_id: run.agent_id.clone() });
                 so_far.events.clear();
             }
-            _ => so_far.events.push(Arc::new(logged)),
+            _ => so_far.events.push(logged),
         }
         Ok(so_far)
     }
