@@ -5,7 +5,9 @@
 
 mod blocks;
 mod emit;
+mod graphs;
 mod lanes;
+mod tools;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -13,20 +15,24 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use self::graphs::{ended_as, status_of};
+
 use self::emit::Emit;
+use self::graphs::Graphs;
 use self::lanes::Lanes;
+use self::tools::Tools;
 use self::whole::Whole;
 use super::wire::{
-    AgentStatus, Checkpoint, CheckpointRef, CustomData, Data, Event, InputRequestedData,
-    LifecycleCause, LifecycleData, ResumeGap, TaskData, ToolsData, UpdatesData,
+    AgentStatus, Checkpoint, CustomData, Data, Event, InputRequestedData, ResumeGap, TaskData,
+    UpdatesData,
 };
 use crate::app::{Gap, Opening, Watched};
 use crate::domain::checkpoint::Source;
 use crate::domain::clock::Ts;
-use crate::domain::event::{Cause, GraphOutcome, Logged, RunEvent};
-use crate::domain::ids::{AgentId, CheckpointId, Namespace, TaskId};
+use crate::domain::event::{Logged, RunEvent};
+use crate::domain::ids::{Namespace, TaskId};
 use crate::domain::interrupt::Interrupt;
-use crate::domain::message::{self, Message};
+use crate::domain::message;
 use crate::domain::run::{RunError, RunStatus};
 use crate::domain::state::{Change, Op, State};
 
@@ -35,17 +41,9 @@ use crate::domain::state::{Change, Op, State};
 pub struct Frames {
     at: Ts,
     states: BTreeMap<Namespace, State>,
-    agent: Option<AgentId>,
-    head: Option<CheckpointId>,
+    graphs: Graphs,
     lanes: Lanes,
-    tools: BTreeMap<Arc<str>, OpenTool>,
-    graphs: BTreeMap<Namespace, Arc<str>>,
-}
-
-/// A tool at work.
-struct OpenTool {
-    namespace: Namespace,
-    node: Arc<str>,
+    tools: Tools,
 }
 
 impl Frames {
@@ -61,7 +59,8 @@ impl Frames {
 
     /// How things stand: the state first, so that what follows has something to build on.
     fn opening(&mut self, opening: &Opening, out: &mut Vec<Event>) {
-        *self = Self { at: opening.at, head: opening.head, ..Self::default() };
+        *self = Self { at: opening.at, ..Self::default() };
+        self.graphs.head = opening.head;
         let mut emit = Emit::standing(opening.seq, opening.at, out);
         match opening.gap {
             Some(gap) => emit.push(Data::ResumeGap(ResumeGap::from(gap))),
@@ -73,8 +72,8 @@ impl Frames {
         }
         match &opening.running {
             Some(running) => {
-                self.agent = Some(running.agent_id.clone());
-                emit.push(self.root(AgentStatus::Running, None));
+                self.graphs.agent = Some(running.agent_id.clone());
+                emit.push(self.graphs.root(AgentStatus::Running, None));
             }
             None => emit.skip(),
         }
@@ -97,8 +96,8 @@ impl Frames {
         let mut emit = Emit::standing(next.saturating_sub(1), self.at, out);
         emit.push(Data::ResumeGap(ResumeGap::from(gap)));
         self.lanes = Lanes::default();
-        self.tools.clear();
-        self.graphs.clear();
+        self.tools = Tools::default();
+        self.graphs.lose();
     }
 
     fn event(&mut self, logged: &Logged, out: &mut Vec<Event>) {
@@ -107,12 +106,13 @@ impl Frames {
         match &logged.event {
             RunEvent::AttemptStarted { agent_id, checkpoint_id } => {
                 let lost = RunError::new("attempt_lost", "the server that ran this was lost");
-                self.close(&lost, AgentStatus::Failed, &mut emit);
-                (self.agent, self.head) = (Some(agent_id.clone()), *checkpoint_id);
+                self.close(&lost, AgentStatus::Failed, false, &mut emit);
+                self.graphs.agent = Some(agent_id.clone());
+                self.graphs.head = *checkpoint_id;
                 if logged.attempt == 1 {
-                    emit.push(self.root(AgentStatus::Started, None));
+                    emit.push(self.graphs.root(AgentStatus::Started, None));
                 }
-                emit.push(self.root(AgentStatus::Running, None));
+                emit.push(self.graphs.root(AgentStatus::Running, None));
             }
             RunEvent::CheckpointSaved { checkpoint_id, parent, place, source, changes, .. } => {
                 self.checkpoint(logged, changes, *source, &mut emit);
@@ -123,7 +123,7 @@ impl Frames {
                     source: *source,
                 }));
                 if logged.namespace.is_root() {
-                    self.head = Some(*checkpoint_id);
+                    self.graphs.head = Some(*checkpoint_id);
                 }
             }
             RunEvent::TaskStarted { task_id, node, step } => {
@@ -152,21 +152,18 @@ impl Frames {
                 }));
             }
             RunEvent::GraphStarted { graph, cause } => {
-                self.graphs.insert(logged.namespace.clone(), graph.clone());
-                let cause = cause.as_ref().map(cause_of);
-                let started = LifecycleData::new(AgentStatus::Started, Some(graph));
-                emit.push(Data::Lifecycle(LifecycleData { cause, ..started }));
+                self.graphs.started(&logged.namespace, graph, cause.as_ref(), &mut emit);
             }
             RunEvent::GraphEnded { outcome } => {
                 self.states.remove(&logged.namespace);
-                let graph = self.graphs.remove(&logged.namespace);
-                emit.push(Data::Lifecycle(LifecycleData::new(status_of(*outcome), graph.as_ref())));
+                self.graphs.ended(&logged.namespace, *outcome, &mut emit);
             }
             RunEvent::RunEnded { status, error } => {
+                let waits = *status == RunStatus::Paused;
                 let (why, status) = (why(*status, error.as_ref()), ended_as(*status));
-                self.close(&why, status, &mut emit);
+                self.close(&why, status, waits, &mut emit);
                 self.states.retain(|namespace, _| namespace.is_root());
-                emit.push(self.root(status, error.as_ref()));
+                emit.push(self.graphs.root(status, error.as_ref()));
             }
             RunEvent::MessageStarted { .. }
             | RunEvent::BlockStarted { .. }
@@ -177,7 +174,7 @@ impl Frames {
             | RunEvent::Message { .. } => self.lanes.feed(logged, &mut emit),
             RunEvent::ToolStarted { .. }
             | RunEvent::ToolOutput { .. }
-            | RunEvent::ToolFinished { .. } => self.tool(logged, &mut emit),
+            | RunEvent::ToolFinished { .. } => self.tools.feed(logged, &mut emit),
         }
     }
 
@@ -202,70 +199,11 @@ impl Frames {
         }
     }
 
-    fn tool(&mut self, logged: &Logged, emit: &mut Emit) {
-        match &logged.event {
-            RunEvent::ToolStarted { call_id, name, node, input } => {
-                let (namespace, at) = (logged.namespace.clone(), node.clone());
-                self.tools.insert(call_id.clone(), OpenTool { namespace, node: at });
-                let data = ToolsData::ToolStarted {
-                    tool_call_id: call_id.clone(),
-                    tool_name: name.clone(),
-                    input: input.clone(),
-                };
-                emit.push_in(&logged.namespace, Some(node), Data::Tools(data));
-            }
-            RunEvent::ToolOutput { call_id, delta } => {
-                let node = self.tools.get(call_id).map(|tool| &tool.node);
-                let (tool_call_id, delta) = (call_id.clone(), delta.clone());
-                let data = ToolsData::ToolOutputDelta { tool_call_id, delta };
-                emit.push_in(&logged.namespace, node, Data::Tools(data));
-            }
-            RunEvent::ToolFinished { call_id, node, message, failed, .. } => {
-                self.tools.remove(call_id);
-                let tool_call_id = call_id.clone();
-                let data = if *failed {
-                    let message = Message::from_value(message).map(|message| message.text());
-                    let message = message.unwrap_or_default();
-                    ToolsData::ToolError { tool_call_id, message, code: None }
-                } else {
-                    let output = message.get("content").cloned().unwrap_or(Value::Null);
-                    ToolsData::ToolFinished { tool_call_id, output }
-                };
-                emit.push_in(&logged.namespace, Some(node), Data::Tools(data));
-            }
-            _ => {}
-        }
-    }
-
-    /// Nothing that is open will be finished: says so, the innermost first. A tool that waits
-    /// for an answer has not failed.
-    fn close(&mut self, why: &RunError, status: AgentStatus, emit: &mut Emit) {
+    /// Nothing that is open will be finished: says so, the innermost first.
+    fn close(&mut self, why: &RunError, status: AgentStatus, waits: bool, emit: &mut Emit) {
         self.lanes.close(why, emit);
-        for (call_id, tool) in std::mem::take(&mut self.tools) {
-            if status == AgentStatus::Interrupted {
-                continue;
-            }
-            let data = ToolsData::ToolError {
-                tool_call_id: call_id,
-                message: why.message.clone(),
-                code: Some(why.code.clone()),
-            };
-            emit.push_in(&tool.namespace, Some(&tool.node), Data::Tools(data));
-        }
-        for (namespace, graph) in std::mem::take(&mut self.graphs).into_iter().rev() {
-            let data = Data::Lifecycle(LifecycleData::new(status, Some(&graph)));
-            emit.push_in(&namespace, None, data);
-        }
-    }
-
-    fn root(&self, event: AgentStatus, error: Option<&RunError>) -> Data {
-        let over = !matches!(event, AgentStatus::Started | AgentStatus::Running);
-        let head = self.head.filter(|_| over);
-        Data::Lifecycle(LifecycleData {
-            error: error.map(|error| error.message.clone()),
-            checkpoint: head.map(|id| CheckpointRef::new(id, &Namespace::root())),
-            ..LifecycleData::new(event, self.agent.as_ref().map(|agent| &agent.0))
-        })
+        self.tools.close(why, waits, emit);
+        self.graphs.close(status, emit);
     }
 }
 
@@ -299,34 +237,6 @@ fn added_message(change: &Change) -> Option<&Arc<Value>> {
             Some(value)
         }
         _ => None,
-    }
-}
-
-fn cause_of(cause: &Cause) -> LifecycleCause {
-    match cause {
-        Cause::ToolCall { call_id } => LifecycleCause::ToolCall { tool_call_id: call_id.clone() },
-        Cause::Send { from_node } => LifecycleCause::Send { from_node: from_node.clone() },
-        Cause::Edge { from_node } => LifecycleCause::Edge { from_node: from_node.clone() },
-    }
-}
-
-/// The protocol's word for how a nested graph came out.
-pub fn status_of(outcome: GraphOutcome) -> AgentStatus {
-    match outcome {
-        GraphOutcome::Completed => AgentStatus::Completed,
-        GraphOutcome::Interrupted => AgentStatus::Interrupted,
-        GraphOutcome::Failed => AgentStatus::Failed,
-    }
-}
-
-/// The protocol's word for how a run stands. As everywhere on this face, what was cancelled was
-/// interrupted.
-pub fn ended_as(status: RunStatus) -> AgentStatus {
-    match status {
-        RunStatus::Pending | RunStatus::Running => AgentStatus::Running,
-        RunStatus::Success => AgentStatus::Completed,
-        RunStatus::Error | RunStatus::Timeout => AgentStatus::Failed,
-        RunStatus::Paused | RunStatus::Cancelled => AgentStatus::Interrupted,
     }
 }
 
