@@ -101,6 +101,9 @@ fn setup(settings: &Settings) -> Result<Setup> {
     setup.executor.log_events_per_run = limits.log_events_per_run;
     setup.http.body_bytes = limits.body_bytes;
     setup.http.json_depth = limits.json_depth;
+    if settings.playground.enabled {
+        setup.http.origins = settings.playground.origins.clone().into();
+    }
     Ok(setup)
 }
 

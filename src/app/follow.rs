@@ -157,7 +157,7 @@ impl Follower {
             }
             return Ok(());
         };
-        if stored.iter().flat_map(parse).next().is_some_and(|logged| is_beginning(&logged)) {
+        if stored.iter().flat_map(events_of).next().is_some_and(|logged| is_beginning(&logged)) {
             return Ok(());
         }
         if let Some(after) = self.asked_after().filter(|after| after + 1 < oldest.first) {
@@ -235,7 +235,7 @@ impl Follower {
     }
 
     async fn take(&mut self, stored: &[Segment]) -> Result<()> {
-        self.take_events(stored.iter().flat_map(parse).map(Arc::new).collect()).await
+        self.take_events(stored.iter().flat_map(events_of).map(Arc::new).collect()).await
     }
 
     /// Queues the events of this run that are above the cursor.
@@ -301,14 +301,14 @@ fn is_beginning(logged: &Logged) -> bool {
 /// The checkpoint before the first one that the segments tell of.
 #[expect(clippy::option_option, reason = "no checkpoint told of, or one without a parent")]
 fn first_parent(stored: &[Segment]) -> Option<Option<CheckpointId>> {
-    stored.iter().flat_map(parse).find_map(|logged| match logged.event {
+    stored.iter().flat_map(events_of).find_map(|logged| match logged.event {
         RunEvent::CheckpointSaved { parent, .. } if logged.namespace.is_root() => Some(parent),
         _ => None,
     })
 }
 
 /// The events of a stored segment. A line that cannot be read was written by a newer release.
-fn parse(segment: &Segment) -> impl Iterator<Item = Logged> {
+pub(super) fn events_of(segment: &Segment) -> impl Iterator<Item = Logged> {
     segment.lines.lines().filter_map(|line| {
         serde_json::from_str(line)
             .inspect_err(|error| tracing::warn!(error = %error, "an event could not be read"))

@@ -8,11 +8,15 @@ mod auth;
 mod disconnect;
 mod follow;
 mod items;
+mod lookup;
 mod memory;
 mod outbox;
 mod runs;
+mod steer;
 mod threads;
+mod tree;
 mod wait;
+mod watch;
 mod webhooks;
 
 use std::sync::Arc;
@@ -22,7 +26,10 @@ pub use follow::{Follow, Followed, From};
 pub use memory::StoredMemories;
 pub use outbox::Courier;
 pub use runs::{Finished, Pause, StartRun, Started, ThreadTarget};
+pub use steer::Steer;
 pub use threads::{IfExists, ThreadPatch, ThreadView};
+pub use tree::{Nested, Tree};
+pub use watch::{Gap, Opening, Running, Watch, Watched};
 
 pub use crate::agents::registry::Agent;
 use crate::agents::registry::Registry;

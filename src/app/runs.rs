@@ -168,10 +168,11 @@ impl App {
         }
         let now = self.0.clock.now();
         let due_at = now.plus(start.delay.unwrap_or_default());
+        let branches = branches_off(before.as_ref(), &start.spec);
         let on_pause = match start.pause {
             Pause::Resume(answer) => OnPause::Resume(answer),
             Pause::Refuse => OnPause::Refuse,
-            Pause::Abandon if brings_input(&start.spec) => OnPause::Withdraw,
+            Pause::Abandon if branches || brings_input(&start.spec) => OnPause::Withdraw,
             Pause::Abandon => OnPause::Keep,
         };
         let options = &self.0.options;
@@ -261,6 +262,11 @@ fn check_answers(agent: &Agent, thread: &Thread, answer: &Value) -> Result<()> {
 /// Whether the run brings something that starts the graph anew.
 fn brings_input(spec: &RunSpec) -> bool {
     spec.input.is_some() || !spec.messages.is_empty()
+}
+
+/// Whether the run leaves the thread's newest checkpoint, and what is asked there, behind.
+fn branches_off(before: Option<&Thread>, spec: &RunSpec) -> bool {
+    spec.checkpoint_id.is_some() && before.is_some_and(|thread| thread.head != spec.checkpoint_id)
 }
 
 fn missing(id: RunId) -> Error {

@@ -92,15 +92,15 @@ impl Raw {
     }
 
     pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        if deeper_than(self.depth.0, &self.bytes) {
-            let public = format!("the JSON is nested more than {} levels deep", self.depth.0);
-            return Err(malformed(public).into());
-        }
-        parse(&self.bytes).map_err(Problem::from)
+        parse(self.depth, &self.bytes).map_err(Problem::from)
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+/// Reads a JSON object that is not nested deeper than `depth`.
+pub(super) fn parse<T: DeserializeOwned>(depth: JsonDepth, bytes: &[u8]) -> Result<T, Error> {
+    if deeper_than(depth.0, bytes) {
+        return Err(malformed(format!("the JSON is nested more than {} levels deep", depth.0)));
+    }
     refuse_list(bytes)?;
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|wrong| {

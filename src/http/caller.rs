@@ -9,7 +9,7 @@ use super::Problem;
 use crate::app::{App, Caller};
 
 /// A browser's WebSocket can send no header of its own choice but this one.
-const SUBPROTOCOL: &str = "bearer.";
+pub(super) const SUBPROTOCOL: &str = "bearer.";
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller
 where

@@ -11,6 +11,7 @@ use tracing::Instrument;
 
 use super::Options;
 use super::body::JsonDepth;
+use super::socket::Door;
 use crate::domain::clock::IdGen;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -18,8 +19,16 @@ const MAX_ID: usize = 128;
 
 /// Puts the whole server's `router` under observation. The outermost layer.
 pub fn observed(router: Router, options: Options) -> Router {
+    let depth = JsonDepth(options.json_depth);
+    let door = Door {
+        origins: options.origins,
+        limits: options.limits,
+        message_bytes: options.body_bytes,
+        depth,
+    };
     router
-        .layer(Extension(JsonDepth(options.json_depth)))
+        .layer(Extension(door))
+        .layer(Extension(depth))
         .layer(DefaultBodyLimit::max(options.body_bytes))
         .layer(from_fn_with_state(options.ids, observe))
 }

@@ -12,6 +12,7 @@ mod middleware;
 mod openapi;
 mod params;
 mod problem;
+mod socket;
 mod stream;
 mod waiting;
 
@@ -26,7 +27,8 @@ pub use middleware::observed;
 pub use openapi::documentation;
 pub use params::{FromQuery, Params, Query};
 pub use problem::{Problem, Shape, shaped};
-pub use stream::{Frames, Out, sse};
+pub use socket::{Gone, Limits, Socket, Upgrade};
+pub use stream::{Frames, Out, sse, sse_of};
 pub use waiting::waiting;
 
 use crate::domain::clock::{IdGen, System};
@@ -38,6 +40,10 @@ pub struct Options {
     pub body_bytes: usize,
     /// More deeply nested bodies are refused (400).
     pub json_depth: usize,
+    /// The web pages that may open web sockets, beside those of the server's own origin.
+    pub origins: Arc<[String]>,
+    /// How long connections that stay open may do so.
+    pub limits: Limits,
     /// Renders the metrics in Prometheus' text format.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Set while the server shuts down: it is no longer ready.
@@ -51,6 +57,8 @@ impl Default for Options {
         Self {
             body_bytes: 8 << 20,
             json_depth: 128,
+            origins: Arc::default(),
+            limits: Limits::default(),
             metrics: Arc::new(String::new),
             draining: Draining::default(),
             ids: Arc::new(System),

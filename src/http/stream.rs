@@ -1,4 +1,4 @@
-//! Server-sent events: what a run does, as a face shows it, one response body a client.
+//! Server-sent events: what happens, as a face shows it, one response body a client.
 //!
 //! A face gives [`Frames`] and this turns what they say into bytes: each frame is rendered once,
 //! straight into the buffer that is sent, and everything that is ready goes out in one write.
@@ -24,10 +24,11 @@ pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// What is ready is sent together, up to about this much.
 const WRITE_BYTES: usize = 32 << 10;
 
-/// How a face shows what a follower sees. Pure: no clock, no I/O.
-pub trait Frames: Send + Unpin + 'static {
+/// How a face shows what somebody sees: a follower of a run, unless said otherwise. Pure: no
+/// clock, no I/O.
+pub trait Frames<Seen = Followed>: Send + Unpin + 'static {
     /// Appends to `out` what the client is to see of it.
-    fn feed(&mut self, followed: &Followed, out: &mut Out);
+    fn feed(&mut self, seen: &Seen, out: &mut Out);
 
     /// The same for a failure of the server's after which nothing follows.
     fn broken(&mut self, error: &Error, out: &mut Out);
@@ -75,8 +76,16 @@ impl Out {
 
 /// Answers with the stream of `follow` as `frames` shows it. Dropping the body drops the follow.
 pub fn sse(follow: Follow, frames: impl Frames) -> Response {
+    sse_of(follow.events, frames)
+}
+
+/// The same for anything else that can be seen happening.
+pub fn sse_of<Seen: 'static>(
+    events: impl Stream<Item = Result<Seen>> + Send + 'static,
+    frames: impl Frames<Seen>,
+) -> Response {
     let body = Told {
-        events: Some(follow.events),
+        events: Some(Box::pin(events)),
         frames,
         out: Out::default(),
         silence: Box::pin(sleep(KEEP_ALIVE)),
@@ -89,15 +98,15 @@ pub fn sse(follow: Follow, frames: impl Frames) -> Response {
     response
 }
 
-struct Told<F> {
+struct Told<Seen, F> {
     /// `None` once it is over.
-    events: Option<Pin<Box<dyn Stream<Item = Result<Followed>> + Send>>>,
+    events: Option<Pin<Box<dyn Stream<Item = Result<Seen>> + Send>>>,
     frames: F,
     out: Out,
     silence: Pin<Box<Sleep>>,
 }
 
-impl<F: Frames> Stream for Told<F> {
+impl<Seen, F: Frames<Seen>> Stream for Told<Seen, F> {
     type Item = Result<Bytes>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -105,7 +114,7 @@ impl<F: Frames> Stream for Told<F> {
         while this.out.0.len() < WRITE_BYTES {
             let Some(events) = &mut this.events else { break };
             match events.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(followed))) => this.frames.feed(&followed, &mut this.out),
+                Poll::Ready(Some(Ok(seen))) => this.frames.feed(&seen, &mut this.out),
                 Poll::Ready(Some(Err(error))) => {
                     tracing::error!(error.code, "a stream broke off: {error:?}");
                     this.frames.broken(&error, &mut this.out);

@@ -16,3 +16,4 @@
 mod harness;
 mod journeys;
 mod layers;
+mod streaming;

@@ -10,6 +10,7 @@ mod join;
 mod openapi;
 mod runs;
 mod scope;
+pub mod streaming;
 mod threads;
 pub mod wire;
 
@@ -58,6 +59,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(runs::wait_run))
         .routes(routes!(runs::stream_run))
         .routes(routes!(runs::cancel_run))
+        .routes(routes!(streaming::open_thread_sse_stream, streaming::open_thread_websocket_stream))
+        .routes(routes!(streaming::send_thread_streaming_command))
         .routes(routes!(items::put_item, items::delete_item, items::get_item))
         .routes(routes!(items::search_items))
         .routes(routes!(items::list_namespaces))

@@ -47,6 +47,7 @@ fn tags() -> Vec<Tag> {
             "Background Runs",
             "Runs that go on by themselves, and everything that can be done with a run.",
         ),
+        tag("Streaming", "Watching, steering and rewinding a thread over one connection."),
         tag("Store", "Long-term memory: documents that every thread can reach."),
     ]
 }

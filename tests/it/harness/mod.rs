@@ -2,5 +2,6 @@
 
 pub(crate) mod client;
 pub(crate) mod db;
+pub(crate) mod live;
 pub(crate) mod server;
 pub(crate) mod sse;
