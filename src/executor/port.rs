@@ -52,6 +52,7 @@ pub struct Segment {
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub fence: Fence,
+    pub run_id: RunId,
     /// In the order in which they were made. The last one of the root namespace is the
     /// thread's new head.
     pub puts: Vec<Put>,
@@ -73,6 +74,10 @@ pub struct End {
     pub values: Option<Map<String, Value>>,
     /// Where the thread may not outlive the run, or a webhook will tell it.
     pub result: Option<RunResult>,
+    /// Who is to be told of it.
+    pub webhook: Option<String>,
+    /// The thread goes with its run, unless others wait on it.
+    pub deletes_thread: bool,
 }
 
 /// A held claim, as a heartbeat finds it.

@@ -211,6 +211,7 @@ impl Recorder {
         drop(gathered);
         let commit = Commit {
             fence: self.fence,
+            run_id: self.run_id,
             puts,
             tasks,
             segment: segment(self.run_id, &events),

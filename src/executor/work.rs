@@ -260,7 +260,11 @@ impl Work {
     fn end(&self, came: Came, wrote: bool) -> End {
         let spec = &self.claim.run.spec;
         let outlived = spec.on_completion == OnCompletion::Delete || spec.webhook.is_some();
+        let over = !matches!(came.how, RunEnd::Paused(_) | RunEnd::HandedBack | RunEnd::RolledBack);
+        let told = matches!(came.how, RunEnd::Paused(_)) || (over && came.how != RunEnd::Cancelled);
         End {
+            webhook: spec.webhook.clone().filter(|_| told),
+            deletes_thread: over && spec.on_completion == OnCompletion::Delete,
             values: wrote.then(|| came.state.values()),
             result: outlived.then(|| result(&came.state)),
             how: came.how,

@@ -49,13 +49,17 @@ const IS_HEAD: &str = "select 1 from threads where thread_key = $1 and head = $2
 /// A frontier as it is kept: a newer form gets another number, and an upgrade here.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredFrontier {
-    pub(super) v: u32,
+    v: u32,
     #[serde(flatten)]
-    pub(super) frontier: Frontier,
+    frontier: Frontier,
 }
 
 impl StoredFrontier {
-    pub(super) const VERSION: u32 = 1;
+    const VERSION: u32 = 1;
+
+    pub(super) fn of(frontier: &Frontier) -> Self {
+        Self { v: Self::VERSION, frontier: frontier.clone() }
+    }
 }
 
 #[derive(FromRow)]

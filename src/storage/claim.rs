@@ -9,7 +9,7 @@ use crate::domain::clock::Ts;
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::ids::{AgentId, CheckpointId, Namespace, RunKey, ThreadKey};
 use crate::domain::ports::BoxFuture;
-use crate::domain::run::{CancelAction, RunEnd};
+use crate::domain::run::{CancelAction, OnCompletion, RunEnd};
 use crate::executor::port::{Claim, Commit, End, Fence, Held, RunLedger, Signal};
 use crate::storage::db::{Tx, in_tx, on_db};
 use crate::storage::dialect::{CLAIM, CLAIMABLE, EXPIRED, EXTEND};
@@ -56,7 +56,7 @@ impl RunLedger for Store {
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<()>> {
-        Box::pin(self.0.commits.commit(commit))
+        Box::pin(self.0.writes.commit(commit))
     }
 
     fn requeue_expired(&self, max_attempts: u32) -> BoxFuture<'_, Result<u64>> {
@@ -192,15 +192,25 @@ async fn end_lost(
     how: RunEnd,
     at: Ts,
 ) -> Result<Vec<Signal>> {
-    let head = threads::lock_key(tx, thread).await?.and_then(|row| row.head);
+    let head = threads::lock_key(tx, thread).await?.and_then(|thread| thread.head);
+    let lost = runs::get_in(tx, run.run_key).await?.ok_or_else(Error::fenced)?;
     let fence = Fence {
         run_key: RunKey(run.run_key),
         thread_key: ThreadKey(thread),
         attempt: run.attempt.unsigned_abs(),
     };
-    let end = End { how, head: head.map(CheckpointId), values: None, result: None };
+    let failed = matches!(how, RunEnd::Failed(_));
+    let end = End {
+        webhook: lost.spec.webhook.filter(|_| failed),
+        deletes_thread: lost.spec.on_completion == OnCompletion::Delete,
+        how,
+        head,
+        values: None,
+        result: None,
+    };
     let commit = Commit {
         fence,
+        run_id: lost.id,
         puts: Vec::new(),
         tasks: Vec::new(),
         segment: None,

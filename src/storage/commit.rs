@@ -6,7 +6,7 @@ use crate::domain::checkpoint::{Put, TaskRecord};
 use crate::domain::clock::Ts;
 use crate::domain::error::{Error, Result};
 use crate::domain::event::Seq;
-use crate::domain::ids::Namespace;
+use crate::domain::ids::{Namespace, RunId};
 use crate::executor::port::{Commit, Segment, Signal};
 use crate::storage::checkpoints::StoredFrontier;
 use crate::storage::db::{Tx, in_tx};
@@ -16,7 +16,7 @@ use crate::storage::types::opaque;
 use crate::storage::{end, fold, threads};
 
 const HELD: &str = "select 1 from runs where run_key = $1 and attempt = $2 and status = 'running'";
-const BRANCH: &str = "insert into branches \
+pub(super) const BRANCH: &str = "insert into branches \
      (thread_key, namespace, branch, parent_branch, parent_step) values ($1, $2, $3, $4, $5)";
 const CHECKPOINT: &str = "insert into checkpoints \
      (thread_key, namespace, checkpoint_id, parent_id, branch, step, source, run_id, metadata, \
@@ -47,15 +47,10 @@ pub(super) async fn write(tx: &mut Tx, commit: &Commit) -> Result<Vec<Signal>> {
     for put in &commit.puts {
         write_put(tx, thread, put).await?;
     }
-    for (namespace, record) in &commit.tasks {
-        write_record(tx, thread, namespace, record).await?;
-    }
     if let Some(segment) = &commit.segment {
         write_segment(tx, thread, segment, commit.at).await?;
-        if let Some(below) = commit.trim_log_below {
-            trim_log(tx, segment, below).await?;
-        }
     }
+    write_extras(tx, commit).await?;
     let head = commit.puts.iter().rfind(|put| put.checkpoint.namespace.is_root());
     if let Some(head) = head {
         move_head(tx, thread, head.checkpoint.id.0, commit.at).await?;
@@ -65,6 +60,17 @@ pub(super) async fn write(tx: &mut Tx, commit: &Commit) -> Result<Vec<Signal>> {
         signals.extend(end::write(tx, commit, ending).await?);
     }
     Ok(signals)
+}
+
+/// What few commits have: task records, and a log that is to be shorter.
+pub(super) async fn write_extras(tx: &mut Tx, commit: &Commit) -> Result<()> {
+    for (namespace, record) in &commit.tasks {
+        write_record(tx, commit.fence.thread_key.0, namespace, record).await?;
+    }
+    match commit.trim_log_below {
+        Some(below) => trim_log(tx, commit.run_id, below).await,
+        None => Ok(()),
+    }
 }
 
 async fn is_held(tx: &mut Tx, commit: &Commit) -> Result<bool> {
@@ -86,9 +92,8 @@ pub(super) async fn write_put(tx: &mut Tx, thread: i64, put: &Put) -> Result<()>
     }
     in_tx!(&mut *tx, c => sqlx::query(RECORDS_DROP).bind(thread).bind(&namespace).execute(c).await.map(drop))
         .map_err(failed)?;
-    let frontier =
-        StoredFrontier { v: StoredFrontier::VERSION, frontier: checkpoint.frontier.clone() };
-    let (metadata, frontier) = (opaque(&checkpoint.metadata)?, opaque(&frontier)?);
+    let frontier = opaque(&StoredFrontier::of(&checkpoint.frontier))?;
+    let metadata = opaque(&checkpoint.metadata)?;
     in_tx!(&mut *tx, c => sqlx::query(CHECKPOINT).bind(thread).bind(&namespace)
         .bind(checkpoint.id.0).bind(checkpoint.parent.map(|parent| parent.0))
         .bind(checkpoint.place.branch).bind(checkpoint.place.step)
@@ -156,8 +161,8 @@ pub(super) async fn write_segment(
     .map_err(|error| fail("cannot write the log", error))
 }
 
-async fn trim_log(tx: &mut Tx, segment: &Segment, below: Seq) -> Result<()> {
-    in_tx!(tx, c => sqlx::query(LOG_TRIM).bind(segment.run_id.0).bind(column(below))
+async fn trim_log(tx: &mut Tx, run: RunId, below: Seq) -> Result<()> {
+    in_tx!(tx, c => sqlx::query(LOG_TRIM).bind(run.0).bind(column(below))
         .execute(c).await.map(drop))
     .map_err(|error| fail("cannot shorten the log", error))
 }

@@ -49,7 +49,7 @@ impl Store {
         let failed = |error| fail("cannot copy the thread", error);
         let mut tx = self.0.db.begin().await?;
         let Some(locked) = threads::lock(&mut tx, owner, id).await? else { return Ok(None) };
-        let (old, new_id): (i64, Uuid) = (locked.thread_key, new_id.0);
+        let (old, new_id): (i64, Uuid) = (locked.key.0, new_id.0);
         let key: i64 = in_tx!(&mut tx, c => sqlx::query_scalar(THREAD).bind(old).bind(new_id)
             .bind(at).fetch_one(c).await)
         .map_err(failed)?;

@@ -21,20 +21,42 @@ impl Both {
     }
 }
 
+macro_rules! select_thread {
+    ($rest:literal) => {
+        concat!(
+            "select t.thread_key, t.owner, t.thread_id, t.status, t.head, t.agent_id, t.interrupts, \
+             t.created_at, t.updated_at, d.metadata, d.state \
+             from threads t left join thread_docs d on d.thread_key = t.thread_key where ",
+            $rest
+        )
+    };
+}
+
 /// The thread's row, held until the end of the transaction: everybody who changes what belongs to a
 /// thread holds it first. SQLite has one writer at a time.
 pub(super) const THREAD_LOCK: Both = Both {
-    pg: "select thread_key, status, head, interrupts from threads \
-         where owner = $1 and thread_id = $2 for update",
-    lite: "select thread_key, status, head, interrupts from threads \
-           where owner = $1 and thread_id = $2",
+    pg: select_thread!("t.owner = $1 and t.thread_id = $2 for update of t"),
+    lite: select_thread!("t.owner = $1 and t.thread_id = $2"),
 };
 
 /// The same by key.
 pub(super) const THREAD_LOCK_KEY: Both = Both {
-    pg: "select thread_key, status, head, interrupts from threads \
-         where thread_key = $1 for update",
-    lite: "select thread_key, status, head, interrupts from threads where thread_key = $1",
+    pg: select_thread!("t.thread_key = $1 for update of t"),
+    lite: select_thread!("t.thread_key = $1"),
+};
+
+/// Accepts a run; one that is claimed at once is running from the start. Parameters: id, owner,
+/// thread id and key, agent, status, attempt, worker, lease in microseconds, base, spec,
+/// idempotency key and fingerprint, now, due.
+pub(super) const RUN_INSERT: Both = Both {
+    pg: "insert into runs (run_id, owner, thread_id, thread_key, agent_id, status, attempt, worker, \
+         lease_until, base, spec, idempotency_key, fingerprint, created_at, updated_at, due_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9 * interval '1 microsecond', $10, $11, \
+         $12, $13, $14, $14, $15) returning run_key",
+    lite: "insert into runs (run_id, owner, thread_id, thread_key, agent_id, status, attempt, worker, \
+           lease_until, base, spec, idempotency_key, fingerprint, created_at, updated_at, due_at) \
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $14 + $9, $10, $11, $12, $13, $14, $14, $15) \
+           returning run_key",
 };
 
 /// Due runs, the oldest of each thread on which none runs; their threads are locked. Parameters:

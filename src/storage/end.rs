@@ -1,21 +1,20 @@
 //! The end of a run: its status, its thread's, and what the caller wanted to happen then.
 
-use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::domain::clock::Ts;
 use crate::domain::error::Result;
 use crate::domain::ids::RunId;
 use crate::domain::interrupt::Interrupt;
-use crate::domain::run::{OnCompletion, RunEnd, RunError, RunSpec, RunStatus};
+use crate::domain::run::{RunEnd, RunError, RunStatus};
 use crate::domain::thread::ThreadStatus;
 use crate::executor::port::{Commit, End, Signal};
 use crate::storage::db::{Tx, in_tx};
 use crate::storage::error::fail;
-use crate::storage::types::{opaque, read_opaque};
+use crate::storage::types::opaque;
 use crate::storage::{docs, interrupts, outbox, threads};
 
-const RUN: &str = "select run_id, base, spec from runs where run_key = $1";
+const BASE: &str = "select base from runs where run_key = $1";
 const END: &str = "update runs set status = $2, error = $3, interrupts = $4, head = $5, \
      result = $6, worker = null, lease_until = null, updated_at = $7 where run_key = $1";
 const HAND_BACK: &str = "update runs set status = 'pending', worker = null, lease_until = null, \
@@ -38,23 +37,16 @@ const UNDO_RECORDS: &str = "delete from task_records where thread_key = $1";
 const RESTORE_HEAD: &str = "update threads set head = $2 where thread_key = $1";
 const DELETE_RUN: &str = "delete from runs where run_key = $1";
 
-#[derive(FromRow)]
-struct RunRow {
-    run_id: Uuid,
-    base: Option<Uuid>,
-    spec: String,
-}
-
 /// What the end means for the run and, unless others are unfinished, for its thread.
-struct Meaning {
-    status: RunStatus,
-    error: Option<RunError>,
+pub(super) struct Meaning {
+    pub(super) status: RunStatus,
+    pub(super) error: Option<RunError>,
     interrupts: Vec<Interrupt>,
-    thread: ThreadStatus,
+    pub(super) thread: ThreadStatus,
 }
 
 impl Meaning {
-    fn of(how: &RunEnd) -> Self {
+    pub(super) fn of(how: &RunEnd) -> Self {
         let plain = |status, thread| Self { status, error: None, interrupts: Vec::new(), thread };
         match how {
             RunEnd::Success => plain(RunStatus::Success, ThreadStatus::Idle),
@@ -81,37 +73,33 @@ impl Meaning {
 /// Writes an end; answers what to tell others.
 pub(super) async fn write(tx: &mut Tx, commit: &Commit, end: &End) -> Result<Vec<Signal>> {
     let (run_key, thread) = (commit.fence.run_key.0, commit.fence.thread_key.0);
-    let run: RunRow = in_tx!(&mut *tx, c => sqlx::query_as(RUN).bind(run_key).fetch_one(c).await)
-        .map_err(|error| fail("cannot read the run", error))?;
     match &end.how {
         RunEnd::HandedBack => {
             in_tx!(tx, c => sqlx::query(HAND_BACK).bind(run_key).bind(commit.at).execute(c).await.map(drop))
                 .map_err(|error| fail("cannot hand the run back", error))?;
             return Ok(vec![Signal::Due]);
         }
-        RunEnd::RolledBack => roll_back(tx, run_key, thread, &run, commit.at).await?,
-        _ => finish(tx, commit, end, &run).await?,
+        RunEnd::RolledBack => roll_back(tx, commit).await?,
+        _ => finish(tx, commit, end).await?,
     }
-    let spec: RunSpec = read_opaque("runs.spec", &run.spec)?;
     let mut signals = Vec::new();
-    let over = !matches!(end.how, RunEnd::RolledBack | RunEnd::Cancelled);
-    if let Some(url) = spec.webhook.as_deref().filter(|_| over) {
-        outbox::insert(tx, run.run_id, url, commit.at).await?;
+    if let Some(url) = &end.webhook {
+        outbox::insert(tx, commit.run_id.0, url, commit.at).await?;
         signals.push(Signal::Delivery);
     }
     let waiting = others(tx, thread, run_key).await? > 0;
     if waiting {
         signals.push(Signal::Due);
-    } else if spec.on_completion == OnCompletion::Delete && !matches!(end.how, RunEnd::Paused(_)) {
+    } else if end.deletes_thread {
         threads::delete_in(tx, thread).await?;
     }
     Ok(signals)
 }
 
-async fn finish(tx: &mut Tx, commit: &Commit, end: &End, run: &RunRow) -> Result<()> {
+async fn finish(tx: &mut Tx, commit: &Commit, end: &End) -> Result<()> {
     let (run_key, thread) = (commit.fence.run_key.0, commit.fence.thread_key.0);
     let meaning = Meaning::of(&end.how);
-    interrupts::ask(tx, thread, &meaning.interrupts, RunId(run.run_id), commit.at).await?;
+    interrupts::ask(tx, thread, &meaning.interrupts, commit.run_id, commit.at).await?;
     let asked = opaque(&meaning.interrupts)?;
     let error = meaning.error.as_ref().map(opaque).transpose()?;
     let result = end.result.as_ref().map(opaque).transpose()?;
@@ -147,19 +135,23 @@ async fn others(tx: &mut Tx, thread: i64, run_key: i64) -> Result<i64> {
 }
 
 /// As if the run had never been.
-async fn roll_back(tx: &mut Tx, run_key: i64, thread: i64, run: &RunRow, at: Ts) -> Result<()> {
+async fn roll_back(tx: &mut Tx, commit: &Commit) -> Result<()> {
+    let (run_key, thread) = (commit.fence.run_key.0, commit.fence.thread_key.0);
     let failed = |error| fail("cannot roll the run back", error);
+    let base: Option<Uuid> =
+        in_tx!(&mut *tx, c => sqlx::query_scalar(BASE).bind(run_key).fetch_one(c).await)
+            .map_err(failed)?;
     for sql in UNDO {
-        in_tx!(&mut *tx, c => sqlx::query(*sql).bind(thread).bind(run.run_id).execute(c).await.map(drop))
+        in_tx!(&mut *tx, c => sqlx::query(*sql).bind(thread).bind(commit.run_id.0).execute(c).await.map(drop))
             .map_err(failed)?;
     }
     for sql in [UNDO_BRANCHES, UNDO_RECORDS] {
         in_tx!(&mut *tx, c => sqlx::query(sql).bind(thread).execute(c).await.map(drop))
             .map_err(failed)?;
     }
-    in_tx!(&mut *tx, c => sqlx::query(RESTORE_HEAD).bind(thread).bind(run.base).execute(c).await.map(drop))
+    in_tx!(&mut *tx, c => sqlx::query(RESTORE_HEAD).bind(thread).bind(base).execute(c).await.map(drop))
         .map_err(failed)?;
-    forget(tx, run_key, thread, RunId(run.run_id), at).await
+    forget(tx, run_key, thread, commit.run_id, commit.at).await
 }
 
 /// Deletes a run that left nothing, and gives its thread back what it had asked before.

@@ -1,5 +1,6 @@
 //! One store over two databases: SQL text shared, the differences side by side in `dialect`.
 
+mod batch;
 mod checkpoints;
 mod claim;
 mod commit;
@@ -40,7 +41,7 @@ use crate::executor::port::{Claim, Signal};
 use crate::storage::db::{Db, on_db};
 use crate::storage::error::fail;
 use crate::storage::notify::Notifier;
-use crate::storage::queue::Commits;
+use crate::storage::queue::Writes;
 
 /// How to reach the database.
 #[derive(Clone)]
@@ -59,7 +60,7 @@ struct Parts {
     db: Db,
     clock: Arc<dyn Clock>,
     notifier: Notifier,
-    commits: Commits,
+    writes: Writes,
     /// Held as long as the store lives: nobody else opens the file.
     _lock: Option<File>,
 }
@@ -74,8 +75,8 @@ impl Store {
     pub async fn open(options: Options) -> Result<Self> {
         let (db, lock) = Db::open(&options.url, options.max_connections).await?;
         let notifier = Notifier::start(&db);
-        let commits = Commits::start(db.clone(), notifier.clone());
-        Ok(Self(Arc::new(Parts { db, clock: options.clock, notifier, commits, _lock: lock })))
+        let writes = Writes::start(db.clone(), notifier.clone());
+        Ok(Self(Arc::new(Parts { db, clock: options.clock, notifier, writes, _lock: lock })))
     }
 
     /// Brings the schema up to date, under a lock.
@@ -111,6 +112,7 @@ impl Store {
 const RELEASE: &str = "update runs set lease_until = 0 where status = 'running'";
 const PING: &str = "select 1 from threads where false";
 
+#[derive(Clone)]
 pub struct NewThread {
     pub id: ThreadId,
     pub owner: Owner,
@@ -137,6 +139,7 @@ pub struct RunFilter {
 }
 
 /// The thread that a new run goes to.
+#[derive(Clone)]
 pub enum Target {
     /// It must be there.
     Existing(ThreadId),
@@ -145,6 +148,7 @@ pub enum Target {
 }
 
 /// What a new run does about interrupts that are open on its thread.
+#[derive(Clone)]
 pub enum OnPause {
     /// They are answered, as far as this value answers them ([`crate::domain::interrupt::resolve`]); nothing
     /// open is a conflict, and so is a thread with an unfinished run.
@@ -157,6 +161,7 @@ pub enum OnPause {
     Keep,
 }
 
+#[derive(Clone)]
 pub struct NewRun {
     pub id: RunId,
     pub owner: Owner,

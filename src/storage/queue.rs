@@ -1,109 +1,172 @@
-//! The commit queue: commits that come while one is under way share the next transaction.
+//! The write queue: what comes while a transaction is under way shares the next one, so that the
+//! cost of a flush to disk is shared too. There is no timer: a lone write goes at once.
 
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::error::{Error, Fault, Result};
 use crate::executor::port::{Commit, Signal};
-use crate::storage::commit;
-use crate::storage::db::Db;
+use crate::storage::db::{Db, Tx, in_tx};
+use crate::storage::error::fail;
 use crate::storage::notify::Notifier;
+use crate::storage::{Created, NewRun, batch, commit, run_create};
 
-/// At most this many commits share a transaction.
+/// At most this many writes share a transaction.
 const TOGETHER: usize = 128;
 /// How many may wait.
 const WAITING: usize = 4096;
 
-/// Takes commits. When the last clone is gone, the queue ends.
+/// Takes writes. When the last clone is gone, the queue ends.
 #[derive(Clone)]
-pub(super) struct Commits(mpsc::Sender<Member>);
+pub(super) struct Writes(mpsc::Sender<Job>);
 
-struct Member {
-    commit: Commit,
-    done: oneshot::Sender<Result<()>>,
+enum Job {
+    Commit(Box<Commit>, oneshot::Sender<Result<()>>),
+    Create(Box<NewRun>, oneshot::Sender<Result<Created>>),
 }
 
-impl Commits {
+impl Writes {
     #[expect(clippy::disallowed_methods, reason = "ends with the store that started it")]
     pub(super) fn start(db: Db, notifier: Notifier) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING);
-        tokio::spawn(keep_committing(db, notifier, receiver));
+        tokio::spawn(keep_writing(db, notifier, receiver));
         Self(sender)
     }
 
     /// Writes a commit; answers when it is on disk.
     pub(super) async fn commit(&self, commit: Commit) -> Result<()> {
         let (done, answer) = oneshot::channel();
-        let closed = || Error::unavailable("the store is closing");
-        self.0.send(Member { commit, done }).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        self.send(Job::Commit(Box::new(commit), done)).await?;
+        answer.await.map_err(|_| closing())?
+    }
+
+    /// Accepts a run; answers when that is on disk.
+    pub(super) async fn create(&self, new: NewRun) -> Result<Created> {
+        let (done, answer) = oneshot::channel();
+        self.send(Job::Create(Box::new(new), done)).await?;
+        answer.await.map_err(|_| closing())?
+    }
+
+    async fn send(&self, job: Job) -> Result<()> {
+        self.0.send(job).await.map_err(|_| closing())
     }
 }
 
-async fn keep_committing(db: Db, notifier: Notifier, mut waiting: mpsc::Receiver<Member>) {
-    let mut members = Vec::with_capacity(TOGETHER);
-    while waiting.recv_many(&mut members, TOGETHER).await > 0 {
-        // Locks are taken in the order of the threads, so that two nodes do not wait for each other.
-        members.sort_by_key(|member| member.commit.fence.thread_key);
-        match together(&db, &members).await {
+fn closing() -> Error {
+    Error::unavailable("the store is closing")
+}
+
+async fn keep_writing(db: Db, notifier: Notifier, mut waiting: mpsc::Receiver<Job>) {
+    let mut jobs = Vec::with_capacity(TOGETHER);
+    while waiting.recv_many(&mut jobs, TOGETHER).await > 0 {
+        let written = match &db {
+            Db::Pg(_) => batch::write(&db, &jobs_commits(&jobs)).await.map(wrap),
+            Db::Lite(_) => together(&db, &jobs).await,
+        };
+        match written {
             Ok(outcomes) => {
-                for (member, outcome) in members.drain(..).zip(outcomes) {
-                    answer(&notifier, member, outcome);
+                for (job, outcome) in jobs.drain(..).zip(outcomes) {
+                    answer(&notifier, job, outcome);
                 }
             }
             // One of them spoils the transaction: each goes on its own, and only that one fails.
-            Err(_spoiled) if members.len() > 1 => {
-                for member in members.drain(..) {
-                    let outcome = alone(&db, &member).await;
-                    answer(&notifier, member, outcome);
-                }
-            }
-            Err(error) => {
-                for member in members.drain(..) {
-                    answer(&notifier, member, Err(copy_of(&error)));
+            Err(_spoiled) => {
+                for job in jobs.drain(..) {
+                    alone(&db, &notifier, job).await;
                 }
             }
         }
     }
 }
 
-type Outcome = Result<Vec<Signal>>;
+/// What became of a job, in a transaction that is on disk.
+enum Outcome {
+    Committed(Result<Vec<Signal>>),
+    Created(Result<(Created, Vec<Signal>)>),
+}
 
-/// Writes all in one transaction. A member that lost its claim writes nothing and spoils nothing.
-async fn together(db: &Db, members: &[Member]) -> Result<Vec<Outcome>> {
+fn jobs_commits(jobs: &[Job]) -> Vec<&Commit> {
+    let commit = |job| match job {
+        &Job::Commit(ref commit, _) => Some(&**commit),
+        Job::Create(..) => None,
+    };
+    jobs.iter().filter_map(commit).collect()
+}
+
+fn wrap(outcomes: Vec<Result<Vec<Signal>>>) -> Vec<Outcome> {
+    outcomes.into_iter().map(Outcome::Committed).collect()
+}
+
+/// Writes all in one transaction. One that is refused leaves nothing, and spoils nothing.
+async fn together(db: &Db, jobs: &[Job]) -> Result<Vec<Outcome>> {
     let mut tx = db.begin().await?;
-    let mut outcomes = Vec::with_capacity(members.len());
-    for member in members {
-        match commit::write(&mut tx, &member.commit).await {
-            Err(error) if error.fault != Fault::Fenced => return Err(error),
-            outcome => outcomes.push(outcome),
-        }
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        outcomes.push(match job {
+            Job::Commit(commit, _) => match commit::write(&mut tx, commit).await {
+                Err(error) if error.fault != Fault::Fenced => return Err(error),
+                outcome => Outcome::Committed(outcome),
+            },
+            Job::Create(new, _) => {
+                point(&mut tx, "savepoint job").await?;
+                let outcome = run_create::accept(&mut tx, (**new).clone()).await;
+                if outcome.is_err() {
+                    point(&mut tx, "rollback to job").await?;
+                }
+                point(&mut tx, "release job").await?;
+                Outcome::Created(outcome)
+            }
+        });
     }
     tx.commit().await?;
     Ok(outcomes)
 }
 
-async fn alone(db: &Db, member: &Member) -> Outcome {
+async fn point(tx: &mut Tx, sql: &'static str) -> Result<()> {
+    in_tx!(tx, c => sqlx::query(sql).execute(c).await.map(drop))
+        .map_err(|error| fail("cannot share a transaction", error))
+}
+
+async fn alone(db: &Db, notifier: &Notifier, job: Job) {
+    match job {
+        Job::Commit(commit, done) => {
+            let outcome = commit_alone(db, &commit).await;
+            answer(notifier, Job::Commit(commit, done), Outcome::Committed(outcome));
+        }
+        Job::Create(new, done) => {
+            // A caller that went away does not wait for its answer.
+            let _gone = done.send(run_create::create_alone(db, notifier, *new).await);
+        }
+    }
+}
+
+async fn commit_alone(db: &Db, commit: &Commit) -> Result<Vec<Signal>> {
     let mut tx = db.begin().await?;
-    let signals = commit::write(&mut tx, &member.commit).await?;
+    let signals = commit::write(&mut tx, commit).await?;
     tx.commit().await?;
     Ok(signals)
 }
 
-fn answer(notifier: &Notifier, member: Member, outcome: Outcome) {
-    let answer = outcome.map(|signals| {
-        for signal in signals {
-            match signal {
-                // This node's readers have it from memory.
-                Signal::Log(_) => notifier.tell_others(signal),
-                _ => notifier.tell([signal]),
-            }
+fn answer(notifier: &Notifier, job: Job, outcome: Outcome) {
+    match (job, outcome) {
+        (Job::Commit(_, done), Outcome::Committed(outcome)) => {
+            let answer = outcome.map(|signals| {
+                for signal in signals {
+                    match signal {
+                        // This node's readers have it from memory.
+                        Signal::Log(_) => notifier.tell_others(signal),
+                        _ => notifier.tell([signal]),
+                    }
+                }
+            });
+            let _gone = done.send(answer);
         }
-    });
-    // A run that was dropped does not wait for its answer.
-    let _gone = member.done.send(answer);
-}
-
-/// The same failure for one more member; the cause was logged with the first.
-fn copy_of(error: &Error) -> Error {
-    Error::new(error.fault, error.code, error.public()).caused_by(format!("{error:?}"))
+        (Job::Create(_, done), Outcome::Created(outcome)) => {
+            let _gone = done.send(outcome.map(|(created, signals)| {
+                notifier.tell(signals);
+                created
+            }));
+        }
+        // Outcomes come in the order of the jobs.
+        (Job::Commit(..), Outcome::Created(_)) | (Job::Create(..), Outcome::Committed(_)) => {}
+    }
 }

@@ -4,19 +4,18 @@
 use std::time::Duration;
 
 use sqlx::FromRow;
-use uuid::Uuid;
 
 use crate::domain::checkpoint::Answers;
 use crate::domain::error::{Error, Fault, Result};
-use crate::domain::ids::{Owner, ThreadKey};
+use crate::domain::ids::{AgentId, RunKey};
 use crate::domain::interrupt::{self, Interrupt};
 use crate::domain::run::{CancelAction, Multitask, Run, RunStatus};
-use crate::domain::thread::ThreadStatus;
+use crate::domain::thread::{Thread, ThreadStatus};
 use crate::executor::port::{Claim, Fence, Signal};
-use crate::storage::db::{Tx, in_tx};
-use crate::storage::dialect::CLAIM;
-use crate::storage::error::fail;
-use crate::storage::threads::Locked;
+use crate::storage::db::{Db, Tx, in_tx};
+use crate::storage::dialect::RUN_INSERT;
+use crate::storage::error::{fail, is_duplicate};
+use crate::storage::notify::Notifier;
 use crate::storage::types::opaque;
 use crate::storage::{
     Created, NewRun, OnPause, Store, Target, claim, docs, interrupts, runs, threads,
@@ -26,13 +25,8 @@ const KNOWN: &str = "select run_key, fingerprint from runs \
      where owner = $1 and idempotency_key = $2";
 const QUEUED: &str = "select count(*) from runs where status = 'pending'";
 const QUEUED_OF: &str = "select count(*) from runs where status = 'pending' and owner = $1";
-const INSERT: &str = "insert into runs \
-     (run_id, owner, thread_id, thread_key, agent_id, status, spec, base, idempotency_key, \
-      fingerprint, created_at, updated_at, due_at) \
-     select $1, $2, t.thread_id, t.thread_key, $3, 'pending', $4, null, $5, $6, $7, $7, $8 \
-     from threads t where t.thread_key = $9 returning run_key";
 const THREAD: &str = "update threads set status = 'busy', agent_id = $2, interrupts = $3, \
-     updated_at = $4 where thread_key = $1";
+     updated_at = $4, seq = seq + $5 where thread_key = $1 returning seq";
 
 #[derive(FromRow)]
 struct Known {
@@ -48,24 +42,57 @@ impl Store {
     /// [`Fault::Conflict`] for a resume), what [`OnPause`] says, `idempotency_conflict`, and
     /// `queue_full` ([`Fault::Limited`]).
     pub async fn run_create(&self, new: NewRun) -> Result<Created> {
-        let mut tx = self.0.db.begin().await?;
-        if let Some(created) = known(&mut tx, &new).await? {
-            return Ok(created);
+        match &self.0.db {
+            // One writer: runs that are accepted together share a transaction.
+            Db::Lite(_) => self.0.writes.create(new).await,
+            Db::Pg(_) => create_alone(&self.0.db, &self.0.notifier, new).await,
         }
-        check_queue(&mut tx, &new).await?;
-        let locked = lock_target(&mut tx, &new).await?;
-        let mut signals = Vec::new();
-        let unfinished = runs::unfinished_in(&mut tx, locked.thread_key).await?;
-        let waiting = make_way(&mut tx, &new, &locked, unfinished, &mut signals).await?;
-        let (new, asked, answers) = settle_pause(new, &locked, waiting)?;
-        let created = write(&mut tx, &new, &locked, &asked, &answers, waiting).await?;
-        tx.commit().await?;
-        if created.claim.is_none() {
-            signals.push(Signal::Due);
-        }
-        self.0.notifier.tell(signals);
-        Ok(created)
     }
+}
+
+/// Accepts a run in a transaction of its own.
+pub(super) async fn create_alone(db: &Db, notifier: &Notifier, new: NewRun) -> Result<Created> {
+    let attempt = accept_alone(db, new.clone()).await;
+    let accepted = match attempt {
+        // The same request came twice at once: now the first one is there to be found.
+        Err(error) if error.code == SAME_KEY => accept_alone(db, new).await,
+        other => other,
+    };
+    let (created, signals) = accepted?;
+    notifier.tell(signals);
+    Ok(created)
+}
+
+async fn accept_alone(db: &Db, new: NewRun) -> Result<(Created, Vec<Signal>)> {
+    let mut tx = db.begin().await?;
+    let accepted = accept(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(accepted)
+}
+
+/// Stands for the moment in which two requests with one idempotency key were accepted.
+const SAME_KEY: &str = "idempotency_race";
+
+/// Accepts a run; answers what to tell others after the commit.
+pub(super) async fn accept(tx: &mut Tx, new: NewRun) -> Result<(Created, Vec<Signal>)> {
+    if let Some(created) = known(tx, &new).await? {
+        return Ok((created, Vec::new()));
+    }
+    check_queue(tx, &new).await?;
+    let locked = lock_target(tx, &new).await?;
+    let mut signals = Vec::new();
+    // A thread is busy exactly while it has unfinished runs.
+    let unfinished = match locked.status {
+        ThreadStatus::Busy => runs::unfinished_in(tx, locked.key.0).await?,
+        ThreadStatus::Idle | ThreadStatus::Interrupted | ThreadStatus::Error => Vec::new(),
+    };
+    let waiting = make_way(tx, &new, &locked, unfinished, &mut signals).await?;
+    let (new, asked, answers) = settle_pause(new, &locked, waiting)?;
+    let created = write(tx, new, locked, asked, &answers, waiting).await?;
+    if created.claim.is_none() {
+        signals.push(Signal::Due);
+    }
+    Ok((created, signals))
 }
 
 /// The run that was accepted before under the same idempotency key.
@@ -116,24 +143,18 @@ async fn check_queue(tx: &mut Tx, new: &NewRun) -> Result<()> {
 }
 
 /// Locks the thread that the run is for, made first if it may be.
-async fn lock_target(tx: &mut Tx, new: &NewRun) -> Result<Locked> {
+async fn lock_target(tx: &mut Tx, new: &NewRun) -> Result<Thread> {
     let id = match &new.target {
         Target::Existing(id) => *id,
         Target::Ensured(thread) => {
             if let Some(key) = threads::insert(tx, thread).await? {
                 // Just made: nobody else can see it.
-                return Ok(Locked {
-                    thread_key: key,
-                    status: ThreadStatus::Idle.as_str().to_owned(),
-                    head: None,
-                    interrupts: "[]".to_owned(),
-                });
+                return Ok(threads::fresh(thread.clone(), key));
             }
             thread.id
         }
     };
-    let owner: &Owner = &new.owner;
-    threads::lock(tx, owner, id)
+    threads::lock(tx, &new.owner, id)
         .await?
         .ok_or_else(|| Error::not_found("thread_not_found", format!("there is no thread {id}")))
 }
@@ -142,7 +163,7 @@ async fn lock_target(tx: &mut Tx, new: &NewRun) -> Result<Locked> {
 async fn make_way(
     tx: &mut Tx,
     new: &NewRun,
-    locked: &Locked,
+    locked: &Thread,
     unfinished: Vec<Run>,
     signals: &mut Vec<Signal>,
 ) -> Result<bool> {
@@ -166,20 +187,20 @@ async fn make_way(
             signals.push(Signal::Cancel(run.key));
             waiting = true;
         } else {
-            runs::cancel_pending(tx, &run, locked.thread_key, action, new.created_at).await?;
+            runs::cancel_pending(tx, &run, locked.key.0, action, new.created_at).await?;
         }
     }
-    signals.push(Signal::Log(ThreadKey(locked.thread_key)));
+    signals.push(Signal::Log(locked.key));
     Ok(waiting)
 }
 
 /// What the run does about the questions that are open: which stay so, and which it answers.
 fn settle_pause(
     mut new: NewRun,
-    locked: &Locked,
+    locked: &Thread,
     waiting: bool,
 ) -> Result<(NewRun, Vec<Interrupt>, Answers)> {
-    let open = if waiting { Vec::new() } else { locked.interrupts()? };
+    let open = if waiting { Vec::new() } else { locked.interrupts.clone() };
     match &new.on_pause {
         OnPause::Keep => Ok((new, open, Answers::new())),
         OnPause::Withdraw => Ok((new, Vec::new(), Answers::new())),
@@ -196,34 +217,31 @@ fn settle_pause(
     }
 }
 
+/// Writes the run and what it means for its thread; claimed where nothing stands in the way.
 async fn write(
     tx: &mut Tx,
-    new: &NewRun,
-    locked: &Locked,
-    asked: &[Interrupt],
+    new: NewRun,
+    thread: Thread,
+    asked: Vec<Interrupt>,
     answers: &Answers,
     waiting: bool,
 ) -> Result<Created> {
-    let (thread, now) = (locked.thread_key, new.created_at);
-    let key = insert(tx, new, thread).await?;
-    interrupts::answer(tx, thread, answers, new.id, now).await?;
-    if matches!(new.on_pause, OnPause::Withdraw) && locked.interrupts != "[]" && !waiting {
-        interrupts::withdraw(tx, thread, Some(new.id), now).await?;
+    let (now, at_once) = (new.created_at, !waiting && new.due_at <= new.created_at);
+    let claim_for = new.claim_for.clone().filter(|_| at_once);
+    let run = insert(tx, &new, &thread, claim_for.as_ref()).await?;
+    interrupts::answer(tx, thread.key.0, answers, run.id, now).await?;
+    if matches!(new.on_pause, OnPause::Withdraw) && !thread.interrupts.is_empty() && !waiting {
+        interrupts::withdraw(tx, thread.key.0, Some(run.id), now).await?;
     }
-    let asked = if waiting { locked.interrupts.clone() } else { opaque(&asked)? };
-    in_tx!(&mut *tx, c => sqlx::query(THREAD).bind(thread).bind(new.agent_id.as_str()).bind(&asked)
-        .bind(now).execute(c).await.map(drop))
-    .map_err(|error| fail("cannot update the thread", error))?;
-    let claimed = match &new.claim_for {
-        Some((worker, lease)) if !waiting && new.due_at <= now => {
-            Some(claim_at_once(tx, key, thread, worker, *lease, now).await?)
-        }
-        Some(_) | None => None,
+    let thread = Thread {
+        status: ThreadStatus::Busy,
+        interrupts: if waiting { thread.interrupts } else { asked },
+        agent_id: Some(run.agent_id.clone()),
+        updated_at: now,
+        ..thread
     };
-    let gone = || Error::internal("the run could not be read back");
-    let run = runs::get_in(tx, key).await?.ok_or_else(gone)?;
-    let thread = threads::get_in(tx, thread).await?.ok_or_else(gone)?;
-    let claim = claimed.map(|first_seq| {
+    let first_seq = occupy(tx, &thread, claim_for.is_some()).await?;
+    let claim = claim_for.map(|_| {
         let fence = Fence { run_key: run.key, thread_key: thread.key, attempt: run.attempt };
         Claim { run: run.clone(), fence, first_seq }
     });
@@ -232,31 +250,65 @@ async fn write(
     Ok(Created { run, thread, claim, existing: false })
 }
 
-async fn insert(tx: &mut Tx, new: &NewRun, thread: i64) -> Result<i64> {
-    let (idempotency_key, fingerprint) = new.idempotency.clone().unzip();
-    let (spec, id): (String, Uuid) = (opaque(&new.spec)?, new.id.0);
-    let key: i64 = in_tx!(&mut *tx, c => sqlx::query_scalar(INSERT).bind(id)
-        .bind(new.owner.as_str()).bind(new.agent_id.as_str()).bind(&spec).bind(&idempotency_key)
-        .bind(&fingerprint).bind(new.created_at).bind(new.due_at).bind(thread)
-        .fetch_one(c).await)
-    .map_err(|error| fail("cannot create the run", error))?;
-    if !new.metadata.is_empty() {
-        docs::put_run_metadata(tx, key, &new.metadata).await?;
+async fn insert(
+    tx: &mut Tx,
+    new: &NewRun,
+    thread: &Thread,
+    claim_for: Option<&(String, Duration)>,
+) -> Result<Run> {
+    let mut run = Run {
+        id: new.id,
+        key: RunKey(0),
+        owner: new.owner.clone(),
+        thread_id: thread.id,
+        thread_key: Some(thread.key),
+        agent_id: new.agent_id.clone(),
+        status: RunStatus::Pending,
+        attempt: 0,
+        metadata: new.metadata.clone(),
+        spec: new.spec.clone(),
+        error: None,
+        interrupts: Vec::new(),
+        base: None,
+        head: None,
+        result: None,
+        cancel: None,
+        created_at: new.created_at,
+        updated_at: new.created_at,
+        due_at: new.due_at,
+    };
+    if claim_for.is_some() {
+        (run.status, run.attempt, run.base) = (RunStatus::Running, 1, thread.head);
     }
-    Ok(key)
+    let (worker, lease) = claim_for.map(|(worker, lease)| (worker, claim::micros(*lease))).unzip();
+    let (idempotency_key, fingerprint) = new.idempotency.clone().unzip();
+    let attempt = i32::try_from(run.attempt).unwrap_or(i32::MAX);
+    let (sql, spec) = (RUN_INSERT.in_tx(tx), opaque(&new.spec)?);
+    let key = in_tx!(&mut *tx, c => sqlx::query_scalar(sql).bind(run.id.0)
+        .bind(run.owner.as_str()).bind(run.thread_id.0).bind(thread.key.0)
+        .bind(run.agent_id.as_str()).bind(run.status.as_str()).bind(attempt).bind(worker)
+        .bind(lease).bind(run.base.map(|base| base.0)).bind(&spec).bind(&idempotency_key)
+        .bind(&fingerprint).bind(run.created_at).bind(run.due_at).fetch_one(c).await)
+    .map_err(|error| {
+        if is_duplicate(&error) {
+            return Error::conflict(SAME_KEY, "the same request was accepted at this moment");
+        }
+        fail("cannot create the run", error)
+    })?;
+    run.key = RunKey(key);
+    if !run.metadata.is_empty() {
+        docs::put_run_metadata(tx, key, &run.metadata).await?;
+    }
+    Ok(run)
 }
 
-async fn claim_at_once(
-    tx: &mut Tx,
-    run: i64,
-    thread: i64,
-    worker: &str,
-    lease: Duration,
-    now: crate::domain::Ts,
-) -> Result<u64> {
-    let sql = CLAIM.in_tx(tx);
-    in_tx!(&mut *tx, c => sqlx::query(sql).bind(run).bind(worker).bind(claim::micros(lease))
-        .bind(now).execute(c).await.map(drop))
-    .map_err(|error| fail("cannot claim the run", error))?;
-    claim::make_room(tx, thread, now).await
+/// Writes what the run means for its thread; answers the first number of its events, if it has any.
+async fn occupy(tx: &mut Tx, thread: &Thread, claimed: bool) -> Result<u64> {
+    let room = if claimed { i64::try_from(Claim::SEQ_ROOM).unwrap_or(i64::MAX) } else { 0 };
+    let agent = thread.agent_id.as_ref().map(AgentId::as_str);
+    let asked = opaque(&thread.interrupts)?;
+    let ceiling: i64 = in_tx!(tx, c => sqlx::query_scalar(THREAD).bind(thread.key.0).bind(agent)
+        .bind(&asked).bind(thread.updated_at).bind(room).fetch_one(c).await)
+    .map_err(|error| fail("cannot update the thread", error))?;
+    Ok((ceiling - room + 1).unsigned_abs())
 }

@@ -11,7 +11,7 @@ use crate::domain::ids::{AgentId, CheckpointId, Owner, RunId, RunKey, ThreadId, 
 use crate::domain::json;
 use crate::domain::page::Page;
 use crate::domain::run::{CancelAction, Run, RunStatus};
-use crate::domain::thread::ThreadStatus;
+use crate::domain::thread::{Thread, ThreadStatus};
 use crate::executor::port::Signal;
 use crate::storage::db::{Tx, in_tx, on_db};
 use crate::storage::error::fail;
@@ -214,7 +214,7 @@ impl Store {
         let Some(run) = get_in(&mut tx, seen.key.0).await? else {
             return Ok(CancelOutcome::NotFound);
         };
-        let thread = locked.thread_key;
+        let thread = locked.key.0;
         let outcome = match run.status {
             RunStatus::Pending => {
                 cancel_pending(&mut tx, &run, thread, action, at).await?;
@@ -224,7 +224,7 @@ impl Store {
                 mark(&mut tx, run.key.0, action, at).await?;
                 CancelOutcome::Requested
             }
-            RunStatus::Paused if is_what_waits(&locked, &run)? => {
+            RunStatus::Paused if is_what_waits(&locked, &run) => {
                 cancel_paused(&mut tx, &run, thread, at).await?;
                 CancelOutcome::Cancelled
             }
@@ -241,10 +241,9 @@ impl Store {
 }
 
 /// Whether what the run asked is what the thread waits for.
-fn is_what_waits(locked: &threads::Locked, run: &Run) -> Result<bool> {
-    let open = locked.interrupts()?;
-    let idle = locked.status()? == ThreadStatus::Interrupted;
-    Ok(idle && run.interrupts.iter().any(|asked| open.iter().any(|one| one.id == asked.id)))
+fn is_what_waits(thread: &Thread, run: &Run) -> bool {
+    let open = |id| thread.interrupts.iter().any(|one| one.id == id);
+    thread.status == ThreadStatus::Interrupted && run.interrupts.iter().any(|one| open(one.id))
 }
 
 /// Ends a run that never started, or forgets it.

@@ -8,7 +8,6 @@ use uuid::Uuid;
 use crate::domain::clock::Ts;
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::ids::{AgentId, CheckpointId, Owner, ThreadId, ThreadKey};
-use crate::domain::interrupt::Interrupt;
 use crate::domain::json;
 use crate::domain::page::Page;
 use crate::domain::thread::{Thread, ThreadStatus};
@@ -83,36 +82,22 @@ fn read_status(text: &str) -> Result<ThreadStatus> {
     })
 }
 
-/// A thread's row as it is while it is locked.
-#[derive(FromRow)]
-pub(super) struct Locked {
-    pub(super) thread_key: i64,
-    pub(super) status: String,
-    pub(super) head: Option<Uuid>,
-    pub(super) interrupts: String,
-}
-
-impl Locked {
-    pub(super) fn interrupts(&self) -> Result<Vec<Interrupt>> {
-        read_opaque("threads.interrupts", &self.interrupts)
-    }
-
-    pub(super) fn status(&self) -> Result<ThreadStatus> {
-        read_status(&self.status)
-    }
-}
-
 /// Locks a thread until the end of the transaction.
-pub(super) async fn lock(tx: &mut Tx, owner: &Owner, id: ThreadId) -> Result<Option<Locked>> {
+pub(super) async fn lock(tx: &mut Tx, owner: &Owner, id: ThreadId) -> Result<Option<Thread>> {
     let sql = THREAD_LOCK.in_tx(tx);
-    in_tx!(tx, c => sqlx::query_as(sql).bind(owner.as_str()).bind(id.0).fetch_optional(c).await)
-        .map_err(|error| fail("cannot lock the thread", error))
+    in_tx!(tx, c => sqlx::query_as::<_, ThreadRow>(sql).bind(owner.as_str()).bind(id.0)
+        .fetch_optional(c).await)
+    .map_err(|error| fail("cannot lock the thread", error))?
+    .map(ThreadRow::into_thread)
+    .transpose()
 }
 
-pub(super) async fn lock_key(tx: &mut Tx, key: i64) -> Result<Option<Locked>> {
+pub(super) async fn lock_key(tx: &mut Tx, key: i64) -> Result<Option<Thread>> {
     let sql = THREAD_LOCK_KEY.in_tx(tx);
-    in_tx!(tx, c => sqlx::query_as(sql).bind(key).fetch_optional(c).await)
-        .map_err(|error| fail("cannot lock the thread", error))
+    in_tx!(tx, c => sqlx::query_as::<_, ThreadRow>(sql).bind(key).fetch_optional(c).await)
+        .map_err(|error| fail("cannot lock the thread", error))?
+        .map(ThreadRow::into_thread)
+        .transpose()
 }
 
 /// Inserts a thread; `None` if the owner has one of this id.
@@ -198,9 +183,9 @@ impl Store {
     ) -> Result<Option<Thread>> {
         let mut tx = self.0.db.begin().await?;
         let Some(locked) = lock(&mut tx, owner, id).await? else { return Ok(None) };
-        merge_metadata(&mut tx, locked.thread_key, metadata).await?;
-        touch(&mut tx, locked.thread_key, at).await?;
-        let thread = get_in(&mut tx, locked.thread_key).await?;
+        merge_metadata(&mut tx, locked.key.0, metadata).await?;
+        touch(&mut tx, locked.key.0, at).await?;
+        let thread = get_in(&mut tx, locked.key.0).await?;
         tx.commit().await?;
         Ok(thread)
     }
@@ -212,7 +197,7 @@ impl Store {
     pub async fn thread_delete(&self, owner: &Owner, id: ThreadId) -> Result<bool> {
         let mut tx = self.0.db.begin().await?;
         let Some(locked) = lock(&mut tx, owner, id).await? else { return Ok(false) };
-        let key = locked.thread_key;
+        let key = locked.key.0;
         if unfinished(&mut tx, key).await? > 0 {
             return Err(Error::new(Fault::Busy, "thread_busy", "the thread has an unfinished run"));
         }
@@ -247,7 +232,7 @@ pub(super) async fn touch(tx: &mut Tx, key: i64, at: Ts) -> Result<()> {
 }
 
 /// A thread that was just inserted.
-fn fresh(new: NewThread, key: i64) -> Thread {
+pub(super) fn fresh(new: NewThread, key: i64) -> Thread {
     Thread {
         id: new.id,
         key: ThreadKey(key),

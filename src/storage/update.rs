@@ -33,7 +33,7 @@ impl Store {
         }
         check_place(&mut tx, key, &update).await?;
         let kept: Vec<_> =
-            locked.interrupts()?.into_iter().filter(|one| stays_open(one, &update)).collect();
+            locked.interrupts.into_iter().filter(|one| stays_open(one, &update)).collect();
         commit::write_put(&mut tx, key.0, &update.put).await?;
         commit::move_head(&mut tx, key.0, update.put.checkpoint.id.0, update.at).await?;
         interrupts::keep(&mut tx, key.0, &kept, update.at).await?;
