@@ -16,4 +16,5 @@
 mod harness;
 mod journeys;
 mod layers;
+mod recovery;
 mod streaming;
