@@ -17,4 +17,5 @@ mod harness;
 mod journeys;
 mod layers;
 mod recovery;
+mod retention;
 mod streaming;
