@@ -94,6 +94,7 @@ fn setup(settings: &Settings) -> Result<Setup> {
     setup.app.allow_private_networks = settings.allow_private_networks;
     setup.app.queued_runs = limits.queued_runs;
     setup.app.queued_runs_per_owner = limits.queued_runs_per_owner;
+    setup.retention.log = Duration::from_secs(limits.log_seconds);
     setup.executor.workers = settings.workers;
     setup.executor.lease = Duration::from_secs(limits.lease_seconds);
     setup.executor.run_limit = Duration::from_secs(limits.run_seconds);

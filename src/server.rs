@@ -16,7 +16,7 @@ pub use setup::{Builder, Setup};
 
 use crate::agents::intake;
 use crate::agents::registry::{Agent, Registry};
-use crate::app::{App, Courier, Parts, StoredMemories};
+use crate::app::{App, Courier, Parts, Retention, StoredMemories};
 use crate::domain::error::Result;
 use crate::domain::ids::AgentId;
 use crate::domain::run::Run;
@@ -32,6 +32,7 @@ pub struct Server {
     pub router: axum::Router,
     service: Service,
     courier: Courier,
+    retention: Retention,
     draining: http::Draining,
     grace: Duration,
 }
@@ -79,7 +80,8 @@ impl Server {
             body: faces::agent_protocol::webhook_body,
             poll: setup.webhook_poll,
         };
-        Ok(Self { app, router, service, courier, draining, grace: setup.grace })
+        let (retention, grace) = (setup.retention, setup.grace);
+        Ok(Self { app, router, service, courier, retention, draining, grace })
     }
 
     /// Serves on these sockets until `drain` fires; then finishes what it can within the grace
@@ -92,7 +94,7 @@ impl Server {
         listeners: Vec<TcpListener>,
         drain: CancellationToken,
     ) -> std::io::Result<()> {
-        let Self { app, router, service, courier, draining, grace } = self;
+        let Self { app, router, service, courier, retention, draining, grace } = self;
         let closed = CancellationToken::new();
         let doors = listeners.into_iter().map(|listener| {
             let served = listen::serve(listener, router.clone(), drain.clone());
@@ -108,7 +110,8 @@ impl Server {
         let work = async {
             tokio::join!(
                 service.run(drain.clone(), grace),
-                courier.run(app, drain.clone()),
+                courier.run(app.clone(), drain.clone()),
+                retention.run(app, drain.clone()),
                 async {
                     drain.cancelled().await;
                     draining.begin();

@@ -137,6 +137,7 @@ create table run_log (
     primary key (thread_key, first_seq)
 ) strict;
 create index run_log_of_run on run_log (run_id, first_seq);
+create index run_log_by_age on run_log (created_at);
 
 create table items (
     item_key   integer primary key autoincrement,

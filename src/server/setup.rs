@@ -7,7 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use crate::agents::registry::{Agent, Registry};
-use crate::app::{self, Keys};
+use crate::app::{self, Keys, Retention};
 use crate::domain::clock::{Clock, IdGen, System};
 use crate::domain::error::Result;
 use crate::domain::ids::Owner;
@@ -28,6 +28,7 @@ pub struct Setup {
     pub webhook_client: reqwest::Client,
     pub webhook_secret: Option<Arc<SecretString>>,
     pub webhook_poll: Duration,
+    pub retention: Retention,
     /// How long a shut-down lets runs go on.
     pub grace: Duration,
     pub clock: Arc<dyn Clock>,
@@ -62,6 +63,7 @@ impl Default for Setup {
             webhook_client: reqwest::Client::default(),
             webhook_secret: None,
             webhook_poll: Duration::from_secs(5),
+            retention: Retention { log: Duration::from_hours(24), every: Duration::from_mins(1) },
             grace: Duration::from_secs(25),
             clock,
             ids,

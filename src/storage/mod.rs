@@ -18,6 +18,7 @@ mod items;
 mod notify;
 mod outbox;
 mod queue;
+mod retention;
 mod run_create;
 mod runs;
 mod threads;

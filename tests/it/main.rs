@@ -16,4 +16,6 @@
 mod harness;
 mod journeys;
 mod layers;
+mod recovery;
+mod retention;
 mod streaming;
