@@ -22,6 +22,10 @@ use super::Problem;
 use super::body::{self, JsonDepth};
 use crate::domain::error::{Error, Fault, Result};
 
+/// What an idle connection holds for reading, and gathers before it writes. By default that would
+/// be 128 KiB, for messages that are mostly smaller than one.
+const BUFFER: usize = 4 << 10;
+
 /// How long connections may stay open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -104,7 +108,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
             return Err(Problem::fixed(StatusCode::UPGRADE_REQUIRED, "upgrade_required", public));
         };
         let bytes = door.message_bytes;
-        let upgrade = upgrade.protocols(offered).max_message_size(bytes).max_frame_size(bytes);
+        let upgrade = upgrade
+            .protocols(offered)
+            .max_message_size(bytes)
+            .max_frame_size(bytes)
+            .read_buffer_size(BUFFER)
+            .write_buffer_size(BUFFER);
         Ok(Self { upgrade, door })
     }
 }
