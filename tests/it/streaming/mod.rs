@@ -2,6 +2,7 @@
 
 mod agents;
 mod commands;
+mod nodes;
 mod reconnect;
 mod schema;
 mod sockets;
