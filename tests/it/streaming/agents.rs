@@ -10,6 +10,7 @@ use crate::harness::server::TestServer;
 
 on_both_databases!(
     one_connection_runs_answers_and_branches,
+    a_question_can_be_answered_as_soon_as_it_is_told,
     a_question_is_told_to_whoever_comes_later,
     a_nested_graph_is_seen_where_it_runs,
     blocks_never_interleave,
@@ -65,6 +66,29 @@ async fn one_connection_runs_answers_and_branches(database: Database) {
     let values = data(&branch, "values").last().unwrap()["messages"].to_string();
     assert!(!values.contains("Deleted"), "the branch knows nothing of the other one: {values}");
     assert_valid("Message", &[asked, finished, again, branch].concat());
+}
+
+async fn a_question_can_be_answered_as_soon_as_it_is_told(database: Database) {
+    let server = TestServer::start(&database.url).await;
+    let thread = new_thread(&server.client()).await;
+    let mut socket = Socket::open(server.address, &format!("/threads/{thread}/stream")).await;
+    socket.done("subscription.subscribe", json!({"channels": ["input", "tools"]})).await;
+    for path in ["a", "b", "c", "d"] {
+        let input = format!("delete the file {path}");
+        let run = json!({"assistantId": "human-in-the-loop", "input": input});
+        socket.done("run.start", run).await;
+        let question = socket.until(|event| event["method"] == "input.requested").await;
+        let question = &question.last().unwrap()["params"];
+        let answer = json!({
+            "namespace": question["namespace"],
+            "interruptId": question["data"]["interruptId"],
+            "response": {"decisions": [{"type": "approve"}]},
+        });
+        socket.done("input.respond", answer).await;
+        let ended = |event: &Value| event["params"]["data"]["event"] == "tool-finished";
+        let output = &socket.until(ended).await.pop().unwrap()["params"]["data"]["output"];
+        assert_eq!(*output, format!("Deleted {path}."));
+    }
 }
 
 async fn a_question_is_told_to_whoever_comes_later(database: Database) {

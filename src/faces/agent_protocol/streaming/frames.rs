@@ -44,6 +44,8 @@ pub struct Frames {
     graphs: Graphs,
     lanes: Lanes,
     tools: Tools,
+    /// What the run asks, to be told when the pause is stored: not before that can it be answered.
+    asked: Vec<Interrupt>,
 }
 
 impl Frames {
@@ -105,6 +107,7 @@ impl Frames {
         let mut emit = Emit::of(logged, out);
         match &logged.event {
             RunEvent::AttemptStarted { agent_id, checkpoint_id } => {
+                self.asked.clear();
                 let lost = RunError::new("attempt_lost", "the server that ran this was lost");
                 self.close(&lost, AgentStatus::Failed, false, &mut emit);
                 self.graphs.agent = Some(agent_id.clone());
@@ -144,7 +147,10 @@ impl Frames {
                     ..TaskData::new(*task_id, node)
                 }));
             }
-            RunEvent::Interrupted { interrupts } => self::interrupted(interrupts, &mut emit),
+            RunEvent::Interrupted { interrupts } => {
+                stopped(interrupts, &mut emit);
+                self.asked.clone_from(interrupts);
+            }
             RunEvent::Custom { name, payload, .. } => {
                 emit.push(Data::Custom(CustomData {
                     name: name.clone(),
@@ -160,6 +166,9 @@ impl Frames {
             }
             RunEvent::RunEnded { status, error } => {
                 let waits = *status == RunStatus::Paused;
+                for asked in std::mem::take(&mut self.asked).iter().filter(|_| waits) {
+                    emit.push_in(&asked.namespace, None, Data::Input(requested(asked)));
+                }
                 let (why, status) = (why(*status, error.as_ref()), ended_as(*status));
                 self.close(&why, status, waits, &mut emit);
                 self.states.retain(|namespace, _| namespace.is_root());
@@ -211,11 +220,8 @@ fn requested(interrupt: &Interrupt) -> InputRequestedData {
     InputRequestedData { interrupt_id: interrupt.id, payload: interrupt.value.clone() }
 }
 
-/// Every question, then the tasks that stopped at them.
-fn interrupted(interrupts: &[Interrupt], emit: &mut Emit) {
-    for interrupt in interrupts {
-        emit.push_in(&interrupt.namespace, None, Data::Input(requested(interrupt)));
-    }
+/// The tasks that stopped at questions.
+fn stopped(interrupts: &[Interrupt], emit: &mut Emit) {
     let mut tasks: BTreeMap<TaskId, Vec<&Interrupt>> = BTreeMap::new();
     for interrupt in interrupts {
         if let Some(task) = interrupt.task_id {
