@@ -130,9 +130,12 @@ fn outer() -> Arc<Graph> {
     };
     Graph::builder("outer")
         .node("outside", outside)
-        .subgraph("nested", inner, |_, _| Update::new(), |state| {
-            Update::new().set("inner", state.get("inner").unwrap_or_default())
-        })
+        .subgraph(
+            "nested",
+            inner,
+            |_, _| Update::new(),
+            |state| Update::new().set("inner", state.get("inner").unwrap_or_default()),
+        )
         .edge(START, "outside")
         .edge("outside", "nested")
         .edge("nested", END)

@@ -43,7 +43,10 @@ async fn every_step_is_an_entry_of_the_history(database: Database) {
     assert_eq!(values[4], &json!({"steps": [1]}));
     assert_eq!(values[5], &json!({}));
     let next: Vec<_> = entries.iter().map(|entry| entry["next"].clone()).collect();
-    assert_eq!((&next[0], &next[1], &next[5]), (&json!([]), &json!(["step_5"]), &json!(["step_1"])));
+    assert_eq!(
+        (&next[0], &next[1], &next[5]),
+        (&json!([]), &json!(["step_5"]), &json!(["step_1"]))
+    );
     for (newer, older) in entries.iter().zip(&entries[1..]) {
         assert_eq!(newer["parent_checkpoint"], older["checkpoint"]);
         assert_eq!(newer["metadata"]["run_id"], waited["run_id"]);
@@ -62,7 +65,8 @@ async fn the_pages_of_a_history_are_disjoint_and_complete(database: Database) {
     assert_eq!(history(&client, &thread, "").await.len(), 7, "the default limit is ten");
     let mut pages = history(&client, &thread, "?limit=2").await;
     while let Some(last) = pages.last() {
-        let page = history(&client, &thread, &format!("?limit=2&before={}", checkpoint(last))).await;
+        let page =
+            history(&client, &thread, &format!("?limit=2&before={}", checkpoint(last))).await;
         if page.is_empty() {
             break;
         }
@@ -156,7 +160,10 @@ async fn a_checkpoint_must_be_one_of_the_thread(database: Database) {
     let wrong = json!({"input": "x", "checkpoint": {"checkpoint_id": "first"}});
     client.post(&format!("{thread}/runs"), &wrong).await.json(422);
     let stateless = json!({"input": "x", "checkpoint": {"checkpoint_id": foreign}});
-    assert_eq!(client.post("/runs/wait", &stateless).await.json(422)["metadata"]["field"], "checkpoint");
+    assert_eq!(
+        client.post("/runs/wait", &stateless).await.json(422)["metadata"]["field"],
+        "checkpoint"
+    );
     assert_eq!(client.get(&format!("{thread}/runs")).await.json(200), json!([]));
     assert_eq!(client.get(&thread).await.json(200)["status"], "idle");
     assert_eq!(id(&thread).len(), 36);

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::probe::Probe;
-use super::{
-    begin, builder, eventually, id, last_text, list, new_thread, start, text, turn, wait,
-};
+use super::{begin, builder, eventually, id, last_text, list, new_thread, start, text, turn, wait};
 use crate::harness::db::{Database, on_both_databases};
 use crate::harness::server::{TestServer, until};
 
@@ -52,7 +50,10 @@ async fn every_form_of_input_is_understood(database: Database) {
     assert_eq!(last_text(&heard), "echo: second", "the body's messages come after the input's");
     let others = json!({"input": {"message": "hi", "k": {"l": 1}}});
     let heard = client.post("/runs/wait", &others).await.json(200);
-    assert_eq!(heard["values"], json!({"k": {"l": 1}, "text": 0}).as_object().map(|_| json!({"k": {"l": 1}})).unwrap());
+    assert_eq!(
+        heard["values"],
+        json!({"k": {"l": 1}, "text": 0}).as_object().map(|_| json!({"k": {"l": 1}})).unwrap()
+    );
     for input in [json!(17), json!(true), json!([1])] {
         let run = json!({"agent_id": "react", "input": input});
         let refused = client.post("/runs/wait", &run).await.json(422);
@@ -173,7 +174,10 @@ async fn a_failed_run_tells_why_and_keeps_its_steps(database: Database) {
             let waited = turn(&client, &thread, &run).await;
             let error = json!({"code": code, "message": message});
             assert_eq!((&waited["status"], &waited["error"]), (&json!("error"), &error));
-            assert_eq!((&waited["run"]["status"], &waited["run"]["error"]), (&json!("error"), &error));
+            assert_eq!(
+                (&waited["run"]["status"], &waited["run"]["error"]),
+                (&json!("error"), &error)
+            );
             assert_eq!(waited["values"], json!({"kept": true}), "{agent} {durability}");
             let seen = client.get(&thread).await.json(200);
             assert_eq!((&seen["status"], &seen["values"]), (&json!("error"), &waited["values"]));
@@ -188,22 +192,27 @@ async fn a_failed_run_tells_why_and_keeps_its_steps(database: Database) {
 }
 
 async fn a_run_stops_at_its_limits(database: Database) {
-    let server =
-        TestServer::build(builder(&database).setup(|setup| {
-            setup.executor.run_limit = Duration::from_millis(300);
-        }))
-        .await;
+    let server = TestServer::build(builder(&database).setup(|setup| {
+        setup.executor.run_limit = Duration::from_millis(300);
+    }))
+    .await;
     let client = server.client();
     let thread = new_thread(&client).await;
     let endless = json!({"agent_id": "endless", "config": {"recursion_limit": 7}});
     let waited = turn(&client, &thread, &endless).await;
-    assert_eq!((&waited["status"], &waited["error"]["code"]), (&json!("error"), &json!("recursion_limit")));
+    assert_eq!(
+        (&waited["status"], &waited["error"]["code"]),
+        (&json!("error"), &json!("recursion_limit"))
+    );
     assert_eq!(waited["values"]["rounds"], json!([1, 1, 1, 1, 1, 1, 1]), "exactly that many steps");
 
     let (probe, thread) = (Probe::new(), new_thread(&client).await);
     let held = json!({"agent_id": "walk", "config": probe.config_with("hold", 3)});
     let waited = turn(&client, &thread, &held).await;
-    assert_eq!((&waited["status"], &waited["error"]["code"]), (&json!("timeout"), &json!("timeout")));
+    assert_eq!(
+        (&waited["status"], &waited["error"]["code"]),
+        (&json!("timeout"), &json!("timeout"))
+    );
     assert_eq!(waited["values"]["steps"], json!(["1", "2"]));
     assert_eq!(client.get(&thread).await.json(200)["status"], "error");
     let found = client.post("/runs/search", &json!({"status": "timeout"})).await.json(200);
@@ -215,8 +224,10 @@ async fn a_run_without_a_thread_leaves_nothing_but_its_result(database: Database
     let client = server.client();
     let run = json!({"input": {"message": "hi", "k": 1}, "metadata": {"m": 1}});
     let started = client.post("/runs", &run).await.json(200);
-    let (path, thread) =
-        (format!("/runs/{}", text(&started, "run_id")), format!("/threads/{}", text(&started, "thread_id")));
+    let (path, thread) = (
+        format!("/runs/{}", text(&started, "run_id")),
+        format!("/threads/{}", text(&started, "thread_id")),
+    );
     let waited = wait(&client, &path).await;
     assert_eq!((&waited["status"], &waited["values"]), (&json!("success"), &json!({"k": 1})));
     client.get(&thread).await.json(404);
@@ -239,7 +250,10 @@ async fn a_run_without_a_thread_can_keep_its_thread(database: Database) {
     let run = json!({"input": "hi", "on_completion": "keep"});
     let waited = client.post("/runs/wait", &run).await.json(200);
     let thread = format!("/threads/{}", text(&waited, "thread_id"));
-    assert_eq!(list(&turn(&client, &thread, &json!({"input": "again"})).await["messages"]).len(), 4);
+    assert_eq!(
+        list(&turn(&client, &thread, &json!({"input": "again"})).await["messages"]).len(),
+        4
+    );
     let last = turn(&client, &thread, &json!({"input": "bye", "on_completion": "delete"})).await;
     assert_eq!(list(&last["messages"]).len(), 6);
     client.get(&thread).await.json(404);
@@ -252,7 +266,11 @@ async fn a_run_can_be_put_off(database: Database) {
     let thread = new_thread(&client).await;
     let late = begin(&client, &thread, &json!({"input": "late", "after_seconds": 0.3})).await;
     let soon = begin(&client, &thread, &json!({"input": "soon"})).await;
-    assert_eq!(last_text(&wait(&client, &soon).await), "echo: soon", "it does not wait for the late one");
+    assert_eq!(
+        last_text(&wait(&client, &soon).await),
+        "echo: soon",
+        "it does not wait for the late one"
+    );
     assert_eq!(client.get(&thread).await.json(200)["status"], "busy");
     assert_eq!(last_text(&wait(&client, &late).await), "echo: late");
     for wrong in [json!(-1), json!(1e300), json!("soon")] {
@@ -293,7 +311,8 @@ async fn an_unfinished_run_cannot_be_deleted(database: Database) {
     let client = server.client();
     let (probe, thread) = (Probe::new(), new_thread(&client).await);
     let body = json!({"agent_id": "door", "input": "in", "config": probe.config()});
-    let (running, queued) = (begin(&client, &thread, &body).await, begin(&client, &thread, &body).await);
+    let (running, queued) =
+        (begin(&client, &thread, &body).await, begin(&client, &thread, &body).await);
     probe.arrived(1).await;
     for run in [&running, &queued] {
         assert_eq!(client.delete(run).await.json(409)["code"], "run_unfinished");

@@ -107,7 +107,10 @@ async fn messages_are_merged_by_their_ids(database: Database) {
     let patched = client.patch(&thread, &first).await.json(200);
     let messages = list(&patched["messages"]);
     assert_eq!(messages[0]["id"], "m1");
-    assert_eq!((&messages[1]["role"], &messages[1]["content"]), (&json!("assistant"), &json!("two")));
+    assert_eq!(
+        (&messages[1]["role"], &messages[1]["content"]),
+        (&json!("assistant"), &json!("two"))
+    );
     assert!(messages[1]["id"].is_string(), "an id is given where there is none");
     assert_eq!(patched["values"], json!({}), "messages are beside the values, not in them");
 
@@ -135,7 +138,10 @@ async fn while_a_run_is_at_work_only_metadata_can_be_changed(database: Database)
         assert_eq!(client.patch(&thread, &patch).await.json(409)["code"], "thread_busy");
     }
     let patched = client.patch(&thread, &json!({"metadata": {"seen": true}})).await.json(200);
-    assert_eq!((&patched["status"], &patched["metadata"]), (&json!("busy"), &json!({"seen": true})));
+    assert_eq!(
+        (&patched["status"], &patched["metadata"]),
+        (&json!("busy"), &json!({"seen": true}))
+    );
     probe.let_pass(1);
     assert_eq!(wait(&client, &run).await["values"], json!({"log": ["in"]}));
     client.patch(&thread, &json!({"values": {"k": 1}})).await.json(200);
