@@ -12,6 +12,7 @@ use crate::domain::ids::{AgentId, Namespace, RunId, ThreadId};
 use crate::domain::interrupt;
 use crate::domain::json;
 use crate::domain::page::Page;
+use crate::domain::ports::BoxFuture;
 use crate::domain::run::{CancelAction, Run, RunResult, RunSpec};
 use crate::domain::thread::Thread;
 use crate::storage::{CancelOutcome, Created, NewRun, NewThread, OnPause, RunFilter, Target};
@@ -71,7 +72,7 @@ pub struct Finished {
 impl App {
     /// Accepts the run and answers at once. Bad input is refused here, not in the run.
     pub async fn run_start(&self, who: &Caller, start: StartRun) -> Result<Started> {
-        let created = self.accept(who, start).await?;
+        let created = self.accept_boxed(who, start).await?;
         let Created { run, thread, claim, existing } = created;
         if let Some(claim) = claim {
             self.0.executor.start(claim);
@@ -92,7 +93,7 @@ impl App {
     /// Accepts the run and follows it from its first event. If the follow is dropped before the
     /// end, the run is cancelled where it says so.
     pub async fn run_start_and_follow(&self, who: &Caller, start: StartRun) -> Result<Follow> {
-        let Created { run, claim, .. } = self.accept(who, start).await?;
+        let Created { run, claim, .. } = self.accept_boxed(who, start).await?;
         let guard = disconnect::Guard::new(self.clone(), &run);
         let follow = match claim {
             Some(claim) => {
@@ -150,6 +151,15 @@ impl App {
             Err(error) if error.fault == Fault::NotFound => Ok(()),
             waited => waited.map(drop),
         }
+    }
+
+    /// Boxed, because it is large and would lie in the future of every connection.
+    fn accept_boxed<'a>(
+        &'a self,
+        who: &'a Caller,
+        start: StartRun,
+    ) -> BoxFuture<'a, Result<Created>> {
+        Box::pin(self.accept(who, start))
     }
 
     async fn accept(&self, who: &Caller, start: StartRun) -> Result<Created> {

@@ -85,8 +85,6 @@ pub struct Watch {
     app: App,
     who: Caller,
     thread: Thread,
-    /// Where to come in; `None` once it has.
-    from: Option<From>,
     folds: bool,
     feed: Arc<Feed>,
     news: watch::Receiver<u64>,
@@ -108,7 +106,7 @@ struct Last {
 }
 
 impl App {
-    /// Watches a thread from `from` on. `folds`: the watcher wants the states that checkpoints
+    /// Watches a thread: once this answers, nothing that happens is missed. `folds`: the watcher wants the states that checkpoints
     /// are folded onto.
     ///
     /// [`From::Now`] comes in where the thread's newest state was reached, so that what is open
@@ -123,11 +121,10 @@ impl App {
         let thread = self.thread(who, id).await?;
         // The interest is registered before anything is read, so that nothing falls between.
         let feed = self.0.executor.feed(thread.key);
-        Ok(Watch {
+        let mut watch = Watch {
             app: self.clone(),
             who: who.clone(),
             thread,
-            from: Some(from),
             folds,
             news: feed.watch_events(),
             feed,
@@ -136,7 +133,9 @@ impl App {
             heads: HashMap::new(),
             unread: VecDeque::new(),
             queue: VecDeque::new(),
-        })
+        };
+        watch.come_in(from).await?;
+        Ok(watch)
     }
 }
 
@@ -175,12 +174,10 @@ impl Watch {
             if let Some(watched) = self.queue.pop_front() {
                 return Ok(Some(watched));
             }
-            if let Some(from) = self.from {
-                self.come_in(from).await?;
-            } else if let Some(logged) = self.unread.front().cloned() {
-                self.hand_out(logged).await?;
-            } else if !self.read().await? {
-                return Ok(None);
+            match self.unread.front().cloned() {
+                Some(logged) => self.hand_out(logged).await?,
+                None if self.read().await? => {}
+                None => return Ok(None),
             }
         }
     }

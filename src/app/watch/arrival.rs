@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{Gap, Last, Opening, Running, SEGMENTS, Watch, Watched, events_of, is_beginning};
 use crate::app::follow::From;
+use crate::domain::clock::Ts;
 use crate::domain::error::{Error, Result};
 use crate::domain::event::{Logged, RunEvent, Seq};
 use crate::domain::ids::{CheckpointId, Namespace};
@@ -30,6 +31,7 @@ enum Head {
 #[derive(Default)]
 struct Arrival {
     seq: Seq,
+    at: Ts,
     after: Option<Seq>,
     gap: Option<Gap>,
     /// The event at the place.
@@ -51,8 +53,7 @@ impl Watch {
             From::Now => self.arrive_now().await?,
             From::After(seq) => self.arrive_after(seq).await?,
         };
-        let Arrival { seq, after, gap, last, state, head, running, newest, events } = arrival;
-        self.from = None;
+        let Arrival { seq, at, after, gap, last, state, head, running, newest, events } = arrival;
         self.cursor = events.last().map_or(seq, |newest| newest.seq);
         self.last = last;
         let head = match head {
@@ -65,7 +66,7 @@ impl Watch {
         self.unread.extend(events);
         self.queue.push_back(Watched::Opening(Box::new(Opening {
             seq,
-            at: self.app.0.clock.now(),
+            at,
             after,
             gap,
             state,
@@ -129,20 +130,21 @@ impl Watch {
         let is_next = is_beginning(&found) && (found.seq == seq + 1 || found.attempt > 1);
         let gap = Gap { after: seq, first_available: Some(found.seq) };
         let gap = (!is_next).then_some(gap);
-        Ok(Arrival { seq: found.seq.saturating_sub(1), gap, ..Arrival::default() })
+        Ok(Arrival { seq: found.seq.saturating_sub(1), at: found.at, gap, ..Arrival::default() })
     }
 
     /// Where nothing follows.
     async fn arrive_last(&self, seq: Seq, thread: Thread) -> Result<Arrival> {
         let state = self.wanted_state(thread.head).await?;
-        let head = Head::At(thread.head);
-        Ok(Arrival { seq, state, head, newest: Some(thread), ..Arrival::default() })
+        let (at, head) = (thread.updated_at, Head::At(thread.head));
+        Ok(Arrival { seq, at, state, head, newest: Some(thread), ..Arrival::default() })
     }
 
     /// After an event that is kept: led up to it from the last place where nothing was open.
     async fn arrive_at(&self, event: &Logged) -> Result<Arrival> {
         let last = Last { run: event.run_id, attempt: event.attempt, seq: event.seq };
-        let there = Arrival { seq: event.seq, last: Some(last), ..Arrival::default() };
+        let (seq, at) = (event.seq, event.at);
+        let there = Arrival { seq, at, last: Some(last), ..Arrival::default() };
         if event.event.is_end() || event.run_id.0.is_nil() {
             return Ok(there);
         }
@@ -192,18 +194,14 @@ impl Watch {
         logged: Arc<Logged>,
     ) -> Result<Arrival> {
         let before = logged.seq.saturating_sub(1);
-        let mut so_far = so_far.unwrap_or_else(|| Arrival { seq: before, ..Arrival::default() });
+        let mut so_far =
+            so_far.unwrap_or_else(|| Arrival { seq: before, at: logged.at, ..Arrival::default() });
         match &logged.event {
             RunEvent::AttemptStarted { checkpoint_id, .. } => {
-                let (seq, head) = (before, Head::At(*checkpoint_id));
+                let (seq, at, head) = (before, logged.at, Head::At(*checkpoint_id));
                 let state = self.wanted_state(*checkpoint_id).await?;
-                return Ok(Arrival {
-                    seq,
-                    state,
-                    head,
-                    events: vec![logged],
-                    ..Arrival::default()
-                });
+                let events = vec![logged];
+                return Ok(Arrival { seq, at, state, head, events, ..Arrival::default() });
             }
             RunEvent::CheckpointSaved { checkpoint_id, changes, .. }
                 if logged.namespace.is_root() =>
@@ -217,7 +215,7 @@ impl Watch {
                     }
                     None => self.wanted_state(Some(*checkpoint_id)).await?,
                 };
-                so_far.seq = logged.seq;
+                (so_far.seq, so_far.at) = (logged.seq, logged.at);
                 so_far.head = Head::At(Some(*checkpoint_id));
                 so_far.last = Some(Last { run: run.id, attempt: logged.attempt, seq: logged.seq });
                 so_far.running = Some(Running { run_id: run.id, agent_id: run.agent_id.clone() });

@@ -1,5 +1,6 @@
 //! The thread streaming protocol, from outside.
 
+mod agents;
 mod commands;
 mod reconnect;
 mod schema;

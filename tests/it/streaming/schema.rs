@@ -37,7 +37,7 @@ fn check(root: &str, messages: &[Value]) -> Result<(), String> {
 
 /// The same, naming the messages at fault.
 #[track_caller]
-fn assert_valid(root: &str, messages: &[Value]) {
+pub(super) fn assert_valid(root: &str, messages: &[Value]) {
     if check(root, messages).is_err() {
         for message in messages {
             if let Err(wrong) = check(root, std::slice::from_ref(message)) {

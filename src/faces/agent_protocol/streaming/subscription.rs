@@ -84,3 +84,6 @@ pub fn event_id(field: &str, text: &str) -> Result<Number> {
     let wrong = || Error::invalid(field, format!("{field} must be the id of an event"));
     Number::from_event_id(text).ok_or_else(wrong)
 }
+
+#[cfg(test)]
+mod tests;
