@@ -5,3 +5,4 @@ pub(crate) mod db;
 pub(crate) mod live;
 pub(crate) mod server;
 pub(crate) mod sse;
+pub(crate) mod tail;
