@@ -1,9 +1,14 @@
 //! The Agent Protocol face, from outside.
 
 mod agents;
+mod cancel;
+mod concurrency;
 mod history_and_branches;
+mod interrupts;
+mod joins;
 mod probe;
 mod runs;
+mod streams;
 mod threads;
 
 use runloom::Server;
