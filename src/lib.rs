@@ -33,3 +33,8 @@ pub mod telemetry;
 pub mod tools;
 
 pub use server::Server;
+
+/// The examples in the README are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -141,7 +141,8 @@ impl App {
     pub async fn thread_delete(&self, who: &Caller, id: ThreadId) -> Result<()> {
         let thread = self.thread(who, id).await?;
         loop {
-            for run in self.0.store.run_unfinished(thread.key).await? {
+            // Those that wait go first, so that none of them starts when the one before it stops.
+            for run in self.0.store.run_unfinished(thread.key).await?.into_iter().rev() {
                 match self.run_cancel(who, run.id, CancelAction::Interrupt, true).await {
                     Err(error) if error.fault != Fault::NotFound => return Err(error),
                     Ok(()) | Err(_) => {}

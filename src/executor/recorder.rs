@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 
 use crate::domain::checkpoint::{Checkpoint, Put, Snapshot, TaskRecord};
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, Ts};
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::event::{Logged, RunEvent, Seq};
 use crate::domain::ids::{Namespace, RunId, TaskId};
@@ -164,17 +164,22 @@ impl Recorder {
         self.commit(None, self.durability == Durability::Exit).await
     }
 
-    /// Writes the run's end together with all that is left, and then shows it.
-    pub(super) async fn finish(&self, end: End, event: Option<RunEvent>) -> Result<()> {
+    /// Commits all of it, whatever the durability.
+    pub(super) async fn flush_all(&self) -> Result<()> {
+        self.commit(None, false).await
+    }
+
+    /// Writes the run's end, as of `at`, together with all that is left, and then shows it.
+    pub(super) async fn finish(&self, end: End, event: Option<RunEvent>, at: Ts) -> Result<()> {
         let ending = event.and_then(|event| self.number(Namespace::root(), event));
-        self.commit(Some(end), false).await?;
+        self.commit(Some((end, at)), false).await?;
         if let Some(ending) = ending {
             self.feed.publish(ending);
         }
         Ok(())
     }
 
-    async fn commit(&self, end: Option<End>, only_events: bool) -> Result<()> {
+    async fn commit(&self, end: Option<(End, Ts)>, only_events: bool) -> Result<()> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let _turn = self.committing.lock().await;
         let Some((commit, last)) = self.take(end, only_events) else { return Ok(()) };
@@ -195,7 +200,7 @@ impl Recorder {
     }
 
     /// What has gathered, as one commit; `None` if that is nothing.
-    fn take(&self, end: Option<End>, only_events: bool) -> Option<(Commit, Option<Seq>)> {
+    fn take(&self, end: Option<(End, Ts)>, only_events: bool) -> Option<(Commit, Option<Seq>)> {
         let mut gathered = self.lock();
         let events = std::mem::take(&mut gathered.events);
         let (puts, tasks) = if only_events {
@@ -209,6 +214,7 @@ impl Recorder {
         let last = events.last().map(|logged| logged.seq);
         let trim_log_below = gathered.trim(events.len(), last, self.log_cap);
         drop(gathered);
+        let (end, at) = end.unzip();
         let commit = Commit {
             fence: self.fence,
             run_id: self.run_id,
@@ -217,7 +223,7 @@ impl Recorder {
             segment: segment(self.run_id, &events),
             trim_log_below,
             end,
-            at: self.clock.now(),
+            at: at.unwrap_or_else(|| self.clock.now()),
         };
         Some((commit, last))
     }
@@ -289,8 +295,8 @@ impl Checkpointer for Recorder {
         Box::pin(async move {
             match &self.ledger {
                 Some(ledger) => {
-                    // What this attempt wrote there must be found, whatever the durability.
-                    self.commit(None, false).await?;
+                    // What this attempt wrote there must be found.
+                    self.flush_all().await?;
                     ledger.snapshot(self.fence.thread_key, namespace, None).await
                 }
                 None => Ok(None),

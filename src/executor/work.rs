@@ -32,7 +32,8 @@ pub(super) struct Work {
 struct Came {
     how: RunEnd,
     head: Option<CheckpointId>,
-    state: State,
+    /// `None`: it could not be read.
+    state: Option<State>,
 }
 
 impl Work {
@@ -52,16 +53,20 @@ impl Work {
                 tracing::info!(run.id = %self.claim.run.id, "the run is not this node's any more");
                 return feed.abandon();
             }
-            Err(error) => self.failed(&error),
+            Err(error) => match self.failed(&recorder, &error).await {
+                Ok(came) => came,
+                Err(_lost) => return feed.abandon(),
+            },
         };
         let ended = self.ended_run(&came);
         let event = matches!(came.how, RunEnd::HandedBack | RunEnd::RolledBack)
             .then_some(())
             .map_or_else(|| Some(run_ended(&ended.run)), |()| None);
         let handed_back = came.how == RunEnd::HandedBack;
-        let newest = recorder.newest(&came.state);
+        let newest = came.state.as_ref().and_then(|state| recorder.newest(state));
         let wrote = recorder.wrote();
-        match recorder.finish(self.end(came, wrote), event).await {
+        let at = ended.run.updated_at;
+        match recorder.finish(self.end(came, wrote), event, at).await {
             Ok(()) if handed_back => feed.abandon(),
             Ok(()) => {
                 self.remember(newest, &ended);
@@ -117,23 +122,9 @@ impl Work {
             Ok(outcome) => Ok(self.came(outcome?)),
             Err(_panic) => {
                 tracing::error!(run.id = %run.id, "a node panicked");
-                self.crashed(recorder).await
+                self.broke_off(recorder, RunError::new("panic", "the agent crashed")).await
             }
         }
-    }
-
-    /// A node panicked: what it had finished is what is stored.
-    async fn crashed(&self, recorder: &Recorder) -> Result<Came> {
-        recorder.flush().await?;
-        let newest = match &self.ledger {
-            Some(ledger) => {
-                ledger.snapshot(self.claim.fence.thread_key, &Namespace::root(), None).await?
-            }
-            None => None,
-        };
-        let how = RunEnd::Failed(RunError::new("panic", "the agent crashed"));
-        let head = newest.as_ref().map(|newest| newest.checkpoint.id);
-        Ok(Came { how, head, state: newest.map(|newest| newest.state).unwrap_or_default() })
     }
 
     /// Where the run starts: the checkpoint it names, else the thread's newest.
@@ -219,20 +210,46 @@ impl Work {
                 Some(Stop::Drained | Stop::Lost) | None => RunEnd::HandedBack,
             },
         };
-        Came { how, head: outcome.head, state: outcome.state }
+        Came { how, head: outcome.head, state: Some(outcome.state) }
     }
 
     fn is_lost(&self, error: &Error) -> bool {
         error.fault == Fault::Fenced || self.active.why() == Some(Stop::Lost)
     }
 
-    /// The end of a run that could not even be driven.
-    fn failed(&self, error: &Error) -> Came {
+    /// The end of a run that could not be driven on.
+    async fn failed(&self, recorder: &Recorder, error: &Error) -> Result<Came> {
         if error.fault == Fault::Internal {
             tracing::error!(run.id = %self.claim.run.id, error = ?error, "a run failed");
         }
-        let how = RunEnd::Failed(RunError::new(error.code, error.public()));
-        Came { how, head: self.claim.run.base, state: State::default() }
+        self.broke_off(recorder, RunError::new(error.code, error.public())).await
+    }
+
+    /// The engine did not come back: what it had finished is what is stored.
+    ///
+    /// # Errors
+    /// The claim is lost.
+    async fn broke_off(&self, recorder: &Recorder, error: RunError) -> Result<Came> {
+        let how = RunEnd::Failed(error);
+        match self.stored(recorder).await {
+            Ok(at) => {
+                let head = at.as_ref().map(|at| at.checkpoint.id);
+                let state = at.map(|at| at.state).unwrap_or_default();
+                Ok(Came { how, head, state: Some(state) })
+            }
+            Err(lost) if self.is_lost(&lost) => Err(lost),
+            Err(unreadable) => {
+                tracing::error!(run.id = %self.claim.run.id, error = ?unreadable, "what a run left cannot be read");
+                Ok(Came { how, head: self.claim.run.base, state: None })
+            }
+        }
+    }
+
+    /// Where the thread stands with everything that this attempt wrote.
+    async fn stored(&self, recorder: &Recorder) -> Result<Option<Snapshot>> {
+        let Some(ledger) = &self.ledger else { return Ok(None) };
+        recorder.flush_all().await?;
+        ledger.snapshot(self.claim.fence.thread_key, &Namespace::root(), None).await
     }
 
     /// The run as it will be kept once its end is written.
@@ -254,19 +271,20 @@ impl Work {
         }
         run.head = came.head;
         run.updated_at = self.shared.clock.now();
-        EndedRun { run, state: came.state.clone() }
+        EndedRun { run, state: came.state.clone().unwrap_or_default() }
     }
 
     fn end(&self, came: Came, wrote: bool) -> End {
         let spec = &self.claim.run.spec;
         let outlived = spec.on_completion == OnCompletion::Delete || spec.webhook.is_some();
+        let state = came.state.as_ref();
         let over = !matches!(came.how, RunEnd::Paused(_) | RunEnd::HandedBack | RunEnd::RolledBack);
         let told = matches!(came.how, RunEnd::Paused(_)) || (over && came.how != RunEnd::Cancelled);
         End {
             webhook: spec.webhook.clone().filter(|_| told),
             deletes_thread: over && spec.on_completion == OnCompletion::Delete,
-            values: wrote.then(|| came.state.values()),
-            result: outlived.then(|| result(&came.state)),
+            values: state.filter(|_| wrote).map(State::values),
+            result: state.filter(|_| outlived).map(result),
             how: came.how,
             head: came.head,
         }

@@ -81,15 +81,17 @@ async fn keep_writing(db: Db, notifier: Notifier, mut waiting: mpsc::Receiver<Jo
 /// What became of a job, in a transaction that is on disk.
 enum Outcome {
     Committed(Result<Vec<Signal>>),
-    Created(Result<(Created, Vec<Signal>)>),
+    Created(Box<Result<(Created, Vec<Signal>)>>),
 }
 
 fn jobs_commits(jobs: &[Job]) -> Vec<&Commit> {
-    let commit = |job| match job {
-        &Job::Commit(ref commit, _) => Some(&**commit),
-        Job::Create(..) => None,
-    };
-    jobs.iter().filter_map(commit).collect()
+    let mut commits = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        if let Job::Commit(commit, _) = job {
+            commits.push(&**commit);
+        }
+    }
+    commits
 }
 
 fn wrap(outcomes: Vec<Result<Vec<Signal>>>) -> Vec<Outcome> {
@@ -113,7 +115,7 @@ async fn together(db: &Db, jobs: &[Job]) -> Result<Vec<Outcome>> {
                     point(&mut tx, "rollback to job").await?;
                 }
                 point(&mut tx, "release job").await?;
-                Outcome::Created(outcome)
+                Outcome::Created(Box::new(outcome))
             }
         });
     }

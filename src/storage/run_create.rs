@@ -45,7 +45,7 @@ impl Store {
         match &self.0.db {
             // One writer: runs that are accepted together share a transaction.
             Db::Lite(_) => self.0.writes.create(new).await,
-            Db::Pg(_) => create_alone(&self.0.db, &self.0.notifier, new).await,
+            Db::Pg(_) => Box::pin(create_alone(&self.0.db, &self.0.notifier, new)).await,
         }
     }
 }

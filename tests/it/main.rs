@@ -13,6 +13,7 @@
     reason = "a test that goes wrong is to say so at once"
 )]
 
+mod agent_protocol;
 mod harness;
 mod journeys;
 mod layers;

@@ -6,3 +6,4 @@ pub(crate) mod live;
 pub(crate) mod process;
 pub(crate) mod server;
 pub(crate) mod sse;
+pub(crate) mod tail;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::openapi::schema::AllOfBuilder;
-use utoipa::openapi::{Ref, RefOr, Schema};
+
+use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
@@ -86,12 +86,13 @@ pub struct RunCreate {
     pub after_seconds: Option<f64>,
 }
 
-/// The same with the protocol's other name: what to stream is part of either.
+/// The same under the protocol's other name: what to stream is part of either. It is described in
+/// full, because generators trip over one schema that is only another.
 pub struct RunStream;
 
 impl PartialSchema for RunStream {
     fn schema() -> RefOr<Schema> {
-        AllOfBuilder::new().item(Ref::from_schema_name("RunCreate")).into()
+        RunCreate::schema()
     }
 }
 
