@@ -11,7 +11,7 @@ use crate::domain::event::Seq;
 /// One entry of the log gives several events: a checkpoint its values and its envelope, a whole
 /// message its start, its blocks and its finish. A client whose connection breaks between two of
 /// them must get the second and not the first again, so each has a number of its own: the
-/// entry's, times [`Number::ROOM`], plus its ordinal there. The ordinal counts what every channel
+/// entry's, times 1024, plus its ordinal there. The ordinal counts what every channel
 /// would get, so that numbers do not depend on what somebody subscribed to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Number(u64);
