@@ -97,7 +97,8 @@ async fn a_rollback_restores_what_was_asked(database: Database) {
     cancel(&client, &run, "?wait=true&action=rollback").await;
     let after = client.get(&thread).await.json(200);
     assert_eq!((&after["status"], &after["interrupts"]), (&json!("interrupted"), &asked));
-    let resume = json!({"agent_id": "asks", "config": probe.config(), "command": {"resume": "yes"}});
+    let resume =
+        json!({"agent_id": "asks", "config": probe.config(), "command": {"resume": "yes"}});
     assert_eq!(turn(&client, &thread, &resume).await["values"]["answer"], "yes");
     assert_eq!(probe.count("answered"), 1);
 }
@@ -158,7 +159,10 @@ async fn a_paused_run_withdraws_its_question(database: Database) {
         let after = client.get(&thread).await.json(200);
         assert_eq!((&after["status"], &after["interrupts"]), (&json!("idle"), &Value::Null));
         let stopped = client.get(&run).await.json(200);
-        assert_eq!((&stopped["status"], &stopped["interrupts"]), (&json!("interrupted"), &Value::Null));
+        assert_eq!(
+            (&stopped["status"], &stopped["interrupts"]),
+            (&json!("interrupted"), &Value::Null)
+        );
         let resume = json!({"command": {"resume": "late"}, "config": probe.config()});
         let refused = client.post(&format!("{thread}/runs"), &resume).await.json(409);
         assert_eq!(refused["code"], "nothing_to_resume");
@@ -222,7 +226,8 @@ async fn a_run_that_goes_on_does_not_care_who_reads(database: Database) {
     // Nor does one that runs in the background care for those who join it.
     let (probe, thread) = (Probe::new(), new_thread(&client).await);
     let run = held(&client, &thread, &probe).await;
-    let mut tail = Tail::of(client.open(client.request(Method::GET, &format!("{run}/stream?after=0"))).await);
+    let mut tail =
+        Tail::of(client.open(client.request(Method::GET, &format!("{run}/stream?after=0"))).await);
     tail.next().await.unwrap();
     drop(tail);
     probe.let_pass(1);

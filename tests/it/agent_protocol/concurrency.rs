@@ -20,7 +20,12 @@ on_both_databases!(
 const MANY: usize = 200;
 
 /// Starts many runs at once; answers statuses and bodies, in the order of their numbers.
-async fn post_many(client: &Client, thread: &str, probe: &Probe, strategy: &str) -> Vec<(u16, Value)> {
+async fn post_many(
+    client: &Client,
+    thread: &str,
+    probe: &Probe,
+    strategy: &str,
+) -> Vec<(u16, Value)> {
     let posts = (0..MANY).map(|number| {
         let body = json!({
             "agent_id": "door", "input": number.to_string(), "config": probe.config(),
@@ -67,7 +72,8 @@ async fn runs_that_wait_their_turn_come_in_order(database: Database) {
     };
     let order: Vec<_> = log.iter().map(created).collect();
     let history = client.get(&format!("{thread}/history?limit=1000")).await.json(200);
-    let mut written: Vec<_> = list(&history).iter().rev().map(|at| text(&at["metadata"], "run_id")).collect();
+    let mut written: Vec<_> =
+        list(&history).iter().rev().map(|at| text(&at["metadata"], "run_id")).collect();
     written.dedup();
     assert_eq!(written, order, "the history is strictly sequential");
     log.sort();
@@ -77,7 +83,8 @@ async fn runs_that_wait_their_turn_come_in_order(database: Database) {
     let (probe, thread) = (Probe::new(), new_thread(&client).await);
     let mut last = String::new();
     for number in 0..10 {
-        let body = json!({"agent_id": "door", "input": number.to_string(), "config": probe.config()});
+        let body =
+            json!({"agent_id": "door", "input": number.to_string(), "config": probe.config()});
         last = begin(&client, &thread, &body).await;
     }
     probe.let_pass(10);
@@ -143,7 +150,8 @@ async fn runs_on_many_threads_go_side_by_side(database: Database) {
         let (client, probe) = (client.clone(), probe.clone());
         async move {
             let thread = new_thread(&client).await;
-            let body = json!({"agent_id": "door", "input": number.to_string(), "config": probe.config()});
+            let body =
+                json!({"agent_id": "door", "input": number.to_string(), "config": probe.config()});
             begin(&client, &thread, &body).await
         }
     }))

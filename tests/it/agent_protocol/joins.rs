@@ -52,8 +52,11 @@ async fn a_finished_run_is_replayed_from_anywhere(database: Database) {
         for (place, frame) in whole.iter().enumerate() {
             let after = frame.id.as_deref().unwrap();
             let rest = join(&client, &run, Some(after)).await;
-            let wanted = if place + 1 == whole.len() { &whole[place..] } else { &whole[place + 1..] };
-            let shown = |frames: &[Frame]| frames.iter().map(|f| (f.event.clone(), f.data.clone())).collect::<Vec<_>>();
+            let wanted =
+                if place + 1 == whole.len() { &whole[place..] } else { &whole[place + 1..] };
+            let shown = |frames: &[Frame]| {
+                frames.iter().map(|f| (f.event.clone(), f.data.clone())).collect::<Vec<_>>()
+            };
             assert_eq!(shown(&rest), shown(wanted), "after {after}");
             let query = format!("{run}/stream?after={after}");
             assert_eq!(client.frames(client.request(Method::GET, &query)).await, rest);
@@ -82,7 +85,8 @@ async fn a_join_without_a_place_sees_what_comes_after_it(database: Database) {
     probe.let_pass(1);
     let frames = joined.rest().await;
     check(&frames);
-    let steps: Vec<_> = data(&frames, "values").iter().map(|values| values["steps"].clone()).collect();
+    let steps: Vec<_> =
+        data(&frames, "values").iter().map(|values| values["steps"].clone()).collect();
     assert_eq!(steps, [json!(["1", "2", "3"]), json!(["1", "2", "3", "4"])]);
     assert!(data(&frames, "values").iter().all(|values| values["k"] == 1));
 }
@@ -127,7 +131,8 @@ async fn other_modes_can_be_asked_for(database: Database) {
         let path = format!("{run}/stream?after=0&{query}");
         let frames = client.frames(client.request(Method::GET, &path)).await;
         check(&frames);
-        let mut seen: Vec<_> = frames.iter().map(|frame| frame.event.split('|').next().unwrap().to_owned()).collect();
+        let mut seen: Vec<_> =
+            frames.iter().map(|frame| frame.event.split('|').next().unwrap().to_owned()).collect();
         seen.retain(|event| !["metadata", "end"].contains(&event.as_str()));
         seen.sort();
         seen.dedup();
@@ -141,7 +146,10 @@ async fn other_modes_can_be_asked_for(database: Database) {
     let nested = format!("{run}/stream?after=0&stream_mode=values");
     let frames = client.frames(client.request(Method::GET, &nested)).await;
     assert!(frames.iter().any(|frame| frame.event.starts_with("values|nested:")));
-    assert_eq!(client.get(&format!("{run}/stream?stream_mode=tools")).await.json(422)["metadata"]["field"], "stream_mode");
+    assert_eq!(
+        client.get(&format!("{run}/stream?stream_mode=tools")).await.json(422)["metadata"]["field"],
+        "stream_mode"
+    );
 }
 
 async fn a_place_is_a_number(database: Database) {
@@ -150,7 +158,8 @@ async fn a_place_is_a_number(database: Database) {
     let thread = new_thread(&client).await;
     let run = begin(&client, &thread, &json!({"input": "x"})).await;
     for wrong in ["x", "1.5", "-2", "1 2"] {
-        let request = client.request(Method::GET, &format!("{run}/stream")).header("last-event-id", wrong);
+        let request =
+            client.request(Method::GET, &format!("{run}/stream")).header("last-event-id", wrong);
         assert_eq!(request.send().await.unwrap().status(), 422, "{wrong}");
         client.get(&format!("{run}/stream?after={wrong}")).await.json(422);
     }
@@ -158,10 +167,9 @@ async fn a_place_is_a_number(database: Database) {
 }
 
 async fn what_is_no_longer_kept_is_told(database: Database) {
-    let server = TestServer::build(
-        builder(&database).setup(|setup| setup.executor.log_events_per_run = 40),
-    )
-    .await;
+    let server =
+        TestServer::build(builder(&database).setup(|setup| setup.executor.log_events_per_run = 40))
+            .await;
     let client = server.client();
     let thread = new_thread(&client).await;
     let body = json!({
@@ -175,8 +183,10 @@ async fn what_is_no_longer_kept_is_told(database: Database) {
         let gap = rest.iter().find(|frame| frame.event == "gap").expect("a gap is told");
         assert_eq!(gap.data["after"].to_string(), after);
         let first = gap.data["first_available"].as_u64().unwrap();
-        let shown: Vec<_> = rest.iter().filter(|f| !["gap", "metadata"].contains(&f.event.as_str())).collect();
-        let ids: Vec<u64> = shown.iter().map(|frame| frame.id.as_ref().unwrap().parse().unwrap()).collect();
+        let shown: Vec<_> =
+            rest.iter().filter(|f| !["gap", "metadata"].contains(&f.event.as_str())).collect();
+        let ids: Vec<u64> =
+            shown.iter().map(|frame| frame.id.as_ref().unwrap().parse().unwrap()).collect();
         assert!(ids.iter().all(|id| *id >= first), "{first} {ids:?}");
         assert!(shown.len() > 1 && shown.len() < 60);
         // What is left is as it was, folded onto the right state.
@@ -225,7 +235,10 @@ async fn cut_anywhere_a_stream_goes_on_with_the_next_frame(database: Database) {
         assert_eq!(seen, join(&client, &run, Some("0")).await, "each frame once, in order");
         let left = wait(&client, &run).await;
         let message = left["messages"].as_array().unwrap().last().unwrap();
-        assert_eq!(texts(&seen)[message["id"].as_str().unwrap()], message["content"].as_str().unwrap());
+        assert_eq!(
+            texts(&seen)[message["id"].as_str().unwrap()],
+            message["content"].as_str().unwrap()
+        );
     }
     drop(probe);
 }
@@ -252,7 +265,10 @@ async fn a_slow_reader_slows_nobody(database: Database) {
     assert_eq!(slow.rest().await, quick[1..]);
     assert_eq!(data(&quick, "messages").len(), 20_000);
     let message = &left["messages"][1];
-    assert_eq!(texts(&quick)[message["id"].as_str().unwrap()], message["content"].as_str().unwrap());
+    assert_eq!(
+        texts(&quick)[message["id"].as_str().unwrap()],
+        message["content"].as_str().unwrap()
+    );
 }
 
 async fn after_a_restart_a_run_is_replayed_to_its_end(database: Database) {
@@ -260,7 +276,8 @@ async fn after_a_restart_a_run_is_replayed_to_its_end(database: Database) {
         let server = start(&database).await;
         let client = server.client();
         let thread = new_thread(&client).await;
-        let body = json!({"agent_id": "steps", "input": "go", "stream_mode": ["values", "messages"]});
+        let body =
+            json!({"agent_id": "steps", "input": "go", "stream_mode": ["values", "messages"]});
         let whole = streamed(&client, &format!("{thread}/runs/stream"), &body).await;
         (server, format!("/runs/{}", text(&whole[0].data, "run_id")), whole)
     };
@@ -275,7 +292,8 @@ async fn after_a_restart_a_run_is_replayed_to_its_end(database: Database) {
 async fn the_stream_of_a_run_outlives_its_thread(database: Database) {
     let server = start(&database).await;
     let client = server.client();
-    let whole = streamed(&client, "/runs/stream", &json!({"input": "hi", "stream_mode": "values"})).await;
+    let whole =
+        streamed(&client, "/runs/stream", &json!({"input": "hi", "stream_mode": "values"})).await;
     let run = format!("/runs/{}", text(&whole[0].data, "run_id"));
     client.get(&format!("/threads/{}", text(&whole[0].data, "thread_id"))).await.json(404);
     let again = join(&client, &run, Some("0")).await;

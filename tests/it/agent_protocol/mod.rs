@@ -6,10 +6,13 @@ mod concurrency;
 mod history_and_branches;
 mod interrupts;
 mod joins;
+mod owners;
 mod probe;
 mod runs;
 mod streams;
 mod threads;
+mod two_nodes;
+mod webhooks;
 
 use runloom::Server;
 use runloom::server::Builder;

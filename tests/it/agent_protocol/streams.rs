@@ -130,7 +130,10 @@ async fn the_pieces_of_a_message_add_up_to_it(database: Database) {
     assert_eq!(pieces.len(), 30);
     let left = client.get(&thread).await.json(200);
     let message = &left["messages"][1];
-    assert_eq!(texts(&frames)[message["id"].as_str().unwrap()], message["content"].as_str().unwrap());
+    assert_eq!(
+        texts(&frames)[message["id"].as_str().unwrap()],
+        message["content"].as_str().unwrap()
+    );
     for pair in pieces {
         assert_eq!((&pair[0]["role"], &pair[0]["type"]), (&json!("assistant"), &json!("ai")));
         assert_eq!(pair[1]["run_id"], frames[0].data["run_id"]);
@@ -169,7 +172,10 @@ async fn several_modes_come_as_they_happen(database: Database) {
     let frames = streamed(&client, "/runs/stream", &body).await;
     assert_eq!(
         events(&frames),
-        ["metadata", "values", "custom", "messages", "updates", "values", "updates", "values", "end"],
+        [
+            "metadata", "values", "custom", "messages", "updates", "values", "updates", "values",
+            "end"
+        ],
     );
     assert_eq!(data(&frames, "custom"), [&json!({"depth": 0})]);
 }
@@ -187,7 +193,9 @@ async fn graphs_inside_of_tasks_are_shown_on_request(database: Database) {
     assert_eq!(events(&outer), events(&plain));
     let modes: Vec<_> = inner.iter().map(|frame| frame.event.split_once('|').unwrap()).collect();
     assert!(modes.iter().all(|(_, namespace)| namespace.starts_with("nested:")), "{modes:?}");
-    assert!(["custom", "values", "updates"].iter().all(|mode| modes.iter().any(|(m, _)| m == mode)));
+    assert!(
+        ["custom", "values", "updates"].iter().all(|mode| modes.iter().any(|(m, _)| m == mode))
+    );
     assert!(inner.iter().any(|frame| frame.data == json!({"depth": 1})));
 }
 
@@ -203,7 +211,10 @@ async fn a_pause_is_shown_with_the_state(database: Database) {
     let asked = client.get(&thread).await.json(200)["interrupts"].clone();
     assert_eq!(asked[0]["value"], json!({"question": "really?"}));
     let last = data(&frames, "values").pop().unwrap().clone();
-    assert_eq!((&last["__interrupt__"], last["messages"][0]["content"].as_str()), (&asked, Some("really?")));
+    assert_eq!(
+        (&last["__interrupt__"], last["messages"][0]["content"].as_str()),
+        (&asked, Some("really?"))
+    );
     assert_eq!(data(&frames, "updates"), [&json!({"__interrupt__": asked})]);
     assert_eq!(frames.last().unwrap().data["status"], "interrupted");
 }
@@ -211,7 +222,8 @@ async fn a_pause_is_shown_with_the_state(database: Database) {
 async fn a_failure_is_told_before_the_end(database: Database) {
     let server = start(&database).await;
     let client = server.client();
-    for (agent, code) in [("breaks", "broken"), ("panics", "panic"), ("endless", "recursion_limit")] {
+    for (agent, code) in [("breaks", "broken"), ("panics", "panic"), ("endless", "recursion_limit")]
+    {
         let body = json!({"agent_id": agent, "config": {"recursion_limit": 3}});
         let frames = streamed(&client, "/runs/stream", &body).await;
         let [.., error, end] = frames.as_slice() else { panic!("{frames:?}") };
