@@ -177,3 +177,13 @@ create table leaves (
     primary key (subject, path, kind, text, row_key)
 ) strict, without rowid;
 create index leaves_of_row on leaves (subject, row_key);
+
+create trigger leaves_of_threads after delete on threads begin
+    delete from leaves where subject in ('thread.metadata', 'thread.state') and row_key = old.thread_key;
+end;
+create trigger leaves_of_runs after delete on runs begin
+    delete from leaves where subject = 'run.metadata' and row_key = old.run_key;
+end;
+create trigger leaves_of_items after delete on items begin
+    delete from leaves where subject = 'item.value' and row_key = old.item_key;
+end;

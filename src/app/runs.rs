@@ -14,7 +14,7 @@ use crate::domain::json;
 use crate::domain::page::Page;
 use crate::domain::ports::BoxFuture;
 use crate::domain::run::{CancelAction, Run, RunResult, RunSpec};
-use crate::domain::thread::Thread;
+use crate::domain::thread::{Thread, ThreadStatus};
 use crate::storage::{CancelOutcome, Created, NewRun, NewThread, OnPause, RunFilter, Target};
 
 /// The thread a run is for.
@@ -260,6 +260,9 @@ fn check_stateless(start: &StartRun) -> Result<()> {
 
 /// Refuses an answer that a question's own rules do not allow; nothing is consumed by it.
 fn check_answers(agent: &Agent, thread: &Thread, answer: &Value) -> Result<()> {
+    if thread.status == ThreadStatus::Busy {
+        return Err(Error::conflict("thread_busy", "the thread has an unfinished run"));
+    }
     let answers = interrupt::resolve("command.resume", &thread.interrupts, answer)?;
     for asked in &thread.interrupts {
         if let Some(answer) = answers.get(&asked.id) {

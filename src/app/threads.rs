@@ -210,7 +210,7 @@ impl App {
 
     async fn view(&self, thread: Thread) -> Result<ThreadView> {
         let state = match thread.head {
-            Some(head) => self.0.executor.snapshot(thread.key, head).await?.state.clone(),
+            Some(head) => self.0.executor.state(thread.key, head).await?,
             None => State::default(),
         };
         Ok(ThreadView { thread, state })

@@ -30,6 +30,7 @@ use crate::domain::checkpoint::Snapshot;
 use crate::domain::error::Result;
 use crate::domain::ids::{CheckpointId, Namespace, RunKey, ThreadKey};
 use crate::domain::run::{CancelAction, Run};
+use crate::domain::state::State;
 use crate::executor::active::Stop;
 use crate::executor::port::{Claim, Fence, Signal};
 use crate::executor::shared::Shared;
@@ -123,9 +124,17 @@ impl Handle {
         self.shared.hub.feed(thread)
     }
 
-    /// The newest snapshot of a thread whose head is `head`: from memory, else from the ledger.
+    /// The state of a thread whose head is `head`: from memory, else from the ledger.
+    pub async fn state(&self, thread: ThreadKey, head: CheckpointId) -> Result<State> {
+        match self.shared.snapshots.get(thread, head) {
+            Some(snapshot) => Ok(snapshot.state.clone()),
+            None => Ok(self.snapshot(thread, head).await?.state.clone()),
+        }
+    }
+
+    /// The newest snapshot of a thread whose head is `head`, to go on from.
     pub async fn snapshot(&self, thread: ThreadKey, head: CheckpointId) -> Result<Arc<Snapshot>> {
-        if let Some(snapshot) = self.shared.snapshots.get(thread, head) {
+        if let Some(snapshot) = self.shared.snapshots.at_rest(thread, head) {
             return Ok(snapshot);
         }
         let ledger = &self.shared.ledger;

@@ -134,7 +134,7 @@ impl Work {
         let first = self.claim.fence.attempt == 1;
         if first && run.spec.checkpoint_id.is_none() {
             let Some(base) = run.base else { return Ok(None) };
-            if let Some(snapshot) = self.shared.snapshots.get(thread, base) {
+            if let Some(snapshot) = self.shared.snapshots.at_rest(thread, base) {
                 return Ok(Some((*snapshot).clone()));
             }
         }

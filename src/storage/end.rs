@@ -35,6 +35,9 @@ const UNDO_BRANCHES: &str = "delete from branches where thread_key = $1 and not 
       and c.namespace = branches.namespace and c.branch = branches.branch)";
 const UNDO_RECORDS: &str = "delete from task_records where thread_key = $1";
 const RESTORE_HEAD: &str = "update threads set head = $2 where thread_key = $1";
+/// How the run before this one ended.
+const LAST_STATUS: &str = "select status from runs where thread_key = $1 and run_key < $2 \
+     and status not in ('pending', 'running') order by run_key desc limit 1";
 const DELETE_RUN: &str = "delete from runs where run_key = $1";
 
 /// What the end means for the run and, unless others are unfinished, for its thread.
@@ -79,7 +82,7 @@ pub(super) async fn write(tx: &mut Tx, commit: &Commit, end: &End) -> Result<Vec
                 .map_err(|error| fail("cannot hand the run back", error))?;
             return Ok(vec![Signal::Due]);
         }
-        RunEnd::RolledBack => roll_back(tx, commit).await?,
+        RunEnd::RolledBack => roll_back(tx, run_key, thread, commit.run_id, commit.at).await?,
         _ => finish(tx, commit, end).await?,
     }
     let mut signals = Vec::new();
@@ -134,15 +137,33 @@ async fn others(tx: &mut Tx, thread: i64, run_key: i64) -> Result<i64> {
         .map_err(|error| fail("cannot count the thread's runs", error))
 }
 
+/// The thread's status where questions may be open; without any it is `rest`.
+pub(super) async fn settle_open(
+    tx: &mut Tx,
+    thread: i64,
+    run_key: i64,
+    open: &[Interrupt],
+    rest: ThreadStatus,
+    at: Ts,
+) -> Result<()> {
+    let status = if open.is_empty() { rest } else { ThreadStatus::Interrupted };
+    settle(tx, thread, run_key, status, &opaque(&open)?, at).await
+}
+
 /// As if the run had never been.
-async fn roll_back(tx: &mut Tx, commit: &Commit) -> Result<()> {
-    let (run_key, thread) = (commit.fence.run_key.0, commit.fence.thread_key.0);
+pub(super) async fn roll_back(
+    tx: &mut Tx,
+    run_key: i64,
+    thread: i64,
+    run: RunId,
+    at: Ts,
+) -> Result<()> {
     let failed = |error| fail("cannot roll the run back", error);
     let base: Option<Uuid> =
         in_tx!(&mut *tx, c => sqlx::query_scalar(BASE).bind(run_key).fetch_one(c).await)
             .map_err(failed)?;
     for sql in UNDO {
-        in_tx!(&mut *tx, c => sqlx::query(*sql).bind(thread).bind(commit.run_id.0).execute(c).await.map(drop))
+        in_tx!(&mut *tx, c => sqlx::query(*sql).bind(thread).bind(run.0).execute(c).await.map(drop))
             .map_err(failed)?;
     }
     for sql in [UNDO_BRANCHES, UNDO_RECORDS] {
@@ -151,10 +172,10 @@ async fn roll_back(tx: &mut Tx, commit: &Commit) -> Result<()> {
     }
     in_tx!(&mut *tx, c => sqlx::query(RESTORE_HEAD).bind(thread).bind(base).execute(c).await.map(drop))
         .map_err(failed)?;
-    forget(tx, run_key, thread, commit.run_id, commit.at).await
+    forget(tx, run_key, thread, run, at).await
 }
 
-/// Deletes a run that left nothing, and gives its thread back what it had asked before.
+/// Deletes a run that left nothing, and gives its thread back what it was and had asked before.
 pub(super) async fn forget(
     tx: &mut Tx,
     run_key: i64,
@@ -163,8 +184,14 @@ pub(super) async fn forget(
     at: Ts,
 ) -> Result<()> {
     let open = interrupts::roll_back(tx, thread, run).await?;
-    let status = if open.is_empty() { ThreadStatus::Idle } else { ThreadStatus::Interrupted };
-    settle(tx, thread, run_key, status, &opaque(&open)?, at).await?;
+    let last: Option<String> = in_tx!(&mut *tx, c => sqlx::query_scalar(LAST_STATUS).bind(thread)
+        .bind(run_key).fetch_optional(c).await)
+    .map_err(|error| fail("cannot read the thread's runs", error))?;
+    let rest = match last.as_deref().and_then(RunStatus::parse) {
+        Some(RunStatus::Error | RunStatus::Timeout) => ThreadStatus::Error,
+        _ => ThreadStatus::Idle,
+    };
+    settle_open(tx, thread, run_key, &open, rest, at).await?;
     in_tx!(tx, c => sqlx::query(DELETE_RUN).bind(run_key).execute(c).await.map(drop))
         .map_err(|error| fail("cannot delete the run", error))
 }

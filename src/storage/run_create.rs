@@ -81,12 +81,7 @@ pub(super) async fn accept(tx: &mut Tx, new: NewRun) -> Result<(Created, Vec<Sig
     check_queue(tx, &new).await?;
     let locked = lock_target(tx, &new).await?;
     let mut signals = Vec::new();
-    // A thread is busy exactly while it has unfinished runs.
-    let unfinished = match locked.status {
-        ThreadStatus::Busy => runs::unfinished_in(tx, locked.key.0).await?,
-        ThreadStatus::Idle | ThreadStatus::Interrupted | ThreadStatus::Error => Vec::new(),
-    };
-    let waiting = make_way(tx, &new, &locked, unfinished, &mut signals).await?;
+    let (locked, waiting) = make_way(tx, &new, locked, &mut signals).await?;
     let (new, asked, answers) = settle_pause(new, &locked, waiting)?;
     let created = write(tx, new, locked, asked, &answers, waiting).await?;
     if created.claim.is_none() {
@@ -159,16 +154,17 @@ async fn lock_target(tx: &mut Tx, new: &NewRun) -> Result<Thread> {
         .ok_or_else(|| Error::not_found("thread_not_found", format!("there is no thread {id}")))
 }
 
-/// Deals with the thread's unfinished runs; answers whether this one has to wait for any.
+/// Deals with the thread's unfinished runs; answers the thread, and whether this one has to wait
+/// for any.
 async fn make_way(
     tx: &mut Tx,
     new: &NewRun,
-    locked: &Thread,
-    unfinished: Vec<Run>,
+    locked: Thread,
     signals: &mut Vec<Signal>,
-) -> Result<bool> {
-    if unfinished.is_empty() {
-        return Ok(false);
+) -> Result<(Thread, bool)> {
+    // A thread is busy exactly while it has unfinished runs.
+    if locked.status != ThreadStatus::Busy {
+        return Ok((locked, false));
     }
     let public = "the thread has an unfinished run";
     if matches!(new.on_pause, OnPause::Resume(_)) {
@@ -176,22 +172,24 @@ async fn make_way(
     }
     let action = match new.spec.multitask {
         Multitask::Reject => return Err(Error::new(Fault::Busy, "thread_busy", public)),
-        Multitask::Enqueue => return Ok(true),
+        Multitask::Enqueue => return Ok((locked, true)),
         Multitask::Interrupt => CancelAction::Interrupt,
         Multitask::Rollback => CancelAction::Rollback,
     };
     let mut waiting = false;
-    for run in unfinished {
+    for run in runs::unfinished_in(tx, locked.key.0).await? {
         if run.status == RunStatus::Running {
             runs::mark(tx, run.key.0, action, new.created_at).await?;
             signals.push(Signal::Cancel(run.key));
             waiting = true;
         } else {
-            runs::cancel_pending(tx, &run, locked.key.0, action, new.created_at).await?;
+            runs::cancel_pending(tx, &run, &locked, action, new.created_at).await?;
         }
     }
     signals.push(Signal::Log(locked.key));
-    Ok(waiting)
+    // What a run that is undone had answered is open again.
+    let key = locked.key.0;
+    Ok((threads::get_in(tx, key).await?.unwrap_or(locked), waiting))
 }
 
 /// What the run does about the questions that are open: which stay so, and which it answers.

@@ -10,7 +10,7 @@ use crate::domain::error::{Error, Result};
 use crate::domain::ids::{AgentId, CheckpointId, Owner, RunId, RunKey, ThreadId, ThreadKey};
 use crate::domain::json;
 use crate::domain::page::Page;
-use crate::domain::run::{CancelAction, Run, RunStatus};
+use crate::domain::run::{CancelAction, OnCompletion, Run, RunStatus};
 use crate::domain::thread::{Thread, ThreadStatus};
 use crate::executor::port::Signal;
 use crate::storage::db::{Tx, in_tx, on_db};
@@ -217,7 +217,7 @@ impl Store {
         let thread = locked.key.0;
         let outcome = match run.status {
             RunStatus::Pending => {
-                cancel_pending(&mut tx, &run, thread, action, at).await?;
+                cancel_pending(&mut tx, &run, &locked, action, at).await?;
                 CancelOutcome::Cancelled
             }
             RunStatus::Running => {
@@ -225,11 +225,18 @@ impl Store {
                 CancelOutcome::Requested
             }
             RunStatus::Paused if is_what_waits(&locked, &run) => {
-                cancel_paused(&mut tx, &run, thread, at).await?;
+                cancel_paused(&mut tx, &run, &locked, action, at).await?;
                 CancelOutcome::Cancelled
             }
             _ => return Ok(CancelOutcome::AlreadyOver),
         };
+        let deletes = run.spec.on_completion == OnCompletion::Delete;
+        if outcome == CancelOutcome::Cancelled
+            && deletes
+            && threads::unfinished(&mut tx, thread).await? == 0
+        {
+            threads::delete_in(&mut tx, thread).await?;
+        }
         tx.commit().await?;
         let told = match outcome {
             CancelOutcome::Requested => vec![Signal::Cancel(run.key)],
@@ -246,27 +253,40 @@ fn is_what_waits(thread: &Thread, run: &Run) -> bool {
     thread.status == ThreadStatus::Interrupted && run.interrupts.iter().any(|one| open(one.id))
 }
 
-/// Ends a run that never started, or forgets it.
+/// Ends a run that never started, or forgets it. What the thread asks is no concern of it.
 pub(super) async fn cancel_pending(
     tx: &mut Tx,
     run: &Run,
-    thread: i64,
+    thread: &Thread,
     action: CancelAction,
     at: Ts,
 ) -> Result<()> {
     if action == CancelAction::Rollback {
-        return end::forget(tx, run.key.0, thread, run.id, at).await;
+        return end::forget(tx, run.key.0, thread.key.0, run.id, at).await;
     }
-    in_tx!(&mut *tx, c => sqlx::query(CANCEL).bind(run.key.0).bind(at).execute(c).await.map(drop))
-        .map_err(|error| fail("cannot cancel the run", error))?;
-    end::settle(tx, thread, run.key.0, ThreadStatus::Idle, "[]", at).await
+    cancel(tx, run, at).await?;
+    end::settle_open(tx, thread.key.0, run.key.0, &thread.interrupts, ThreadStatus::Idle, at).await
 }
 
-async fn cancel_paused(tx: &mut Tx, run: &Run, thread: i64, at: Ts) -> Result<()> {
-    in_tx!(&mut *tx, c => sqlx::query(CANCEL).bind(run.key.0).bind(at).execute(c).await.map(drop))
-        .map_err(|error| fail("cannot cancel the run", error))?;
-    interrupts::withdraw(tx, thread, Some(run.id), at).await?;
-    end::settle(tx, thread, run.key.0, ThreadStatus::Idle, "[]", at).await
+/// Gives up what a run asked; a rollback undoes it, unless the thread has moved on since.
+async fn cancel_paused(
+    tx: &mut Tx,
+    run: &Run,
+    thread: &Thread,
+    action: CancelAction,
+    at: Ts,
+) -> Result<()> {
+    if action == CancelAction::Rollback && run.head == thread.head {
+        return end::roll_back(tx, run.key.0, thread.key.0, run.id, at).await;
+    }
+    cancel(tx, run, at).await?;
+    interrupts::withdraw(tx, thread.key.0, Some(run.id), at).await?;
+    end::settle_open(tx, thread.key.0, run.key.0, &[], ThreadStatus::Idle, at).await
+}
+
+async fn cancel(tx: &mut Tx, run: &Run, at: Ts) -> Result<()> {
+    in_tx!(tx, c => sqlx::query(CANCEL).bind(run.key.0).bind(at).execute(c).await.map(drop))
+        .map_err(|error| fail("cannot cancel the run", error))
 }
 
 /// Asks a running run's node to stop it.

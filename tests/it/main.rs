@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::format_collect,
     clippy::similar_names,
     clippy::unused_async,
     dead_code,

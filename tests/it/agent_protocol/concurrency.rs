@@ -121,7 +121,8 @@ async fn runs_that_interrupt_leave_what_was_finished(database: Database) {
     assert!(others.into_iter().all(|run| run["status"] == "interrupted"));
     let mut log = logged(&left);
     let mut inputs: Vec<_> = done.iter().map(|run| text(run, "input")).collect();
-    (log.sort(), inputs.sort());
+    log.sort();
+    inputs.sort();
     assert_eq!(log, inputs);
 }
 
@@ -137,7 +138,8 @@ async fn runs_that_roll_back_leave_nothing_of_the_others(database: Database) {
     assert!(runs.iter().all(|run| run["status"] == "success"), "the others are gone");
     let inputs: Vec<_> = runs.iter().map(|run| text(run, "input")).collect();
     let (mut log, mut expected) = (logged(&left), inputs);
-    (log.sort(), expected.sort());
+    log.sort();
+    expected.sort();
     assert_eq!(log, expected);
     assert_eq!(list(&left["messages"]).len(), runs.len(), "nor do they leave messages");
 }

@@ -38,7 +38,10 @@ async fn a_question_is_seen_everywhere_and_answered_by_a_run(database: Database)
     let paused = ask(&client, &thread, &probe).await;
     assert_eq!(paused["status"], "interrupted");
     let asked = &paused["interrupts"];
-    assert_eq!((&asked[0]["value"], &asked[0]["namespace"]), (&json!({"question": "really?"}), &json!([])));
+    assert_eq!(
+        (&asked[0]["value"], &asked[0]["namespace"]),
+        (&json!({"question": "really?"}), &json!([]))
+    );
     assert!(Uuid::parse_str(asked[0]["id"].as_str().unwrap()).is_ok());
     let run = format!("{thread}/runs/{}", text(&paused, "run_id"));
     let seen = client.get(&thread).await.json(200);
@@ -50,7 +53,10 @@ async fn a_question_is_seen_everywhere_and_answered_by_a_run(database: Database)
     assert_eq!(found[0]["interrupts"], *asked);
 
     let answered = turn(&client, &thread, &resume(&probe, "yes")).await;
-    assert_eq!((&answered["status"], &answered["values"]), (&json!("success"), &json!({"answer": "yes"})));
+    assert_eq!(
+        (&answered["status"], &answered["values"]),
+        (&json!("success"), &json!({"answer": "yes"}))
+    );
     assert_eq!(answered["interrupts"], Value::Null);
     assert_eq!(list(&answered["messages"]).len(), 1);
     let seen = client.get(&thread).await.json(200);
@@ -65,13 +71,23 @@ async fn any_value_is_an_answer(database: Database) {
     let client = server.client();
     let stranger = Uuid::new_v4().to_string();
     for answer in [
-        json!(null), json!(false), json!(0), json!(""), json!([]), json!({}), json!({"a": null}),
-        json!({"a": 1, stranger: 2}), json!("\u{0}"),
+        json!(null),
+        json!(false),
+        json!(0),
+        json!(""),
+        json!([]),
+        json!({}),
+        json!({"a": null}),
+        json!({"a": 1, stranger: 2}),
+        json!("\u{0}"),
     ] {
         let (probe, thread) = (Probe::new(), new_thread(&client).await);
         ask(&client, &thread, &probe).await;
         let answered = turn(&client, &thread, &resume(&probe, answer.clone())).await;
-        assert_eq!((&answered["status"], &answered["values"]["answer"]), (&json!("success"), &answer));
+        assert_eq!(
+            (&answered["status"], &answered["values"]["answer"]),
+            (&json!("success"), &answer)
+        );
     }
 }
 
@@ -94,14 +110,21 @@ async fn several_questions_are_answered_by_name(database: Database) {
         for wrong in [json!("bare"), json!({"a": 1}), json!({})] {
             client.post(&path, &resume(&probe, wrong)).await.json(422);
         }
-        assert_eq!(client.get(&thread).await.json(200)["interrupts"], paused["interrupts"], "nothing is consumed");
+        assert_eq!(
+            client.get(&thread).await.json(200)["interrupts"],
+            paused["interrupts"],
+            "nothing is consumed"
+        );
         if together {
             let both = json!({left: "l", right: "r"});
             let done = turn(&client, &thread, &resume(&probe, both)).await;
             assert_eq!(done["values"], json!({"left": "l", "quiet": true, "right": "r"}));
         } else {
-            let some = turn(&client, &thread, &resume(&probe, json!({right: "r"}))).await;
-            assert_eq!((&some["status"], list(&some["interrupts"]).len()), (&json!("interrupted"), 1));
+            let some = turn(&client, &thread, &resume(&probe, json!({right.clone(): "r"}))).await;
+            assert_eq!(
+                (&some["status"], list(&some["interrupts"]).len()),
+                (&json!("interrupted"), 1)
+            );
             assert_eq!(some["interrupts"][0]["id"], left);
             assert_eq!(client.get(&thread).await.json(200)["interrupts"], some["interrupts"]);
             let again = json!({right: "again"});
@@ -119,9 +142,14 @@ async fn what_is_not_open_cannot_be_answered(database: Database) {
     let client = server.client();
     let (probe, thread) = (Probe::new(), new_thread(&client).await);
     let path = format!("{thread}/runs");
-    let code = async |body: &Value, status: u16| text(&client.post(&path, body).await.json(status), "code");
+    let code = async |body: &Value, status: u16| {
+        text(&client.post(&path, body).await.json(status), "code")
+    };
     assert_eq!(code(&resume(&probe, "x"), 409).await, "nothing_to_resume");
-    assert_eq!(text(&client.post("/runs", &resume(&probe, "x")).await.json(409), "code"), "nothing_to_resume");
+    assert_eq!(
+        text(&client.post("/runs", &resume(&probe, "x")).await.json(409), "code"),
+        "nothing_to_resume"
+    );
     ask(&client, &thread, &probe).await;
     let unknown = json!({Uuid::new_v4().to_string(): "x"});
     assert_eq!(code(&resume(&probe, unknown), 422).await, "invalid_argument");
@@ -133,7 +161,11 @@ async fn what_is_not_open_cannot_be_answered(database: Database) {
     assert_eq!(code(&resume(&probe, "x"), 409).await, "thread_busy");
     probe.let_pass(1);
     eventually(&client, &thread, |thread| thread["status"] == "idle").await;
-    assert_eq!(list(&client.get(&path).await.json(200)).len(), 3, "nothing is left of those refused");
+    assert_eq!(
+        list(&client.get(&path).await.json(200)).len(),
+        3,
+        "nothing is left of those refused"
+    );
     assert_eq!(probe.count("answered"), 1);
 }
 
@@ -173,7 +205,8 @@ async fn plain_input_gives_the_question_up(database: Database) {
     let body = json!({"agent_id": "human-in-the-loop", "input": "delete the file a.txt"});
     assert_eq!(turn(&client, &thread, &body).await["status"], "interrupted");
     let heard = turn(&client, &thread, &json!({"input": "hello"})).await;
-    let results: Vec<_> = list(&heard["messages"]).iter().filter(|one| one["role"] == "tool").collect();
+    let results: Vec<_> =
+        list(&heard["messages"]).iter().filter(|one| one["role"] == "tool").collect();
     assert_eq!(results.len(), 1);
     assert!(results[0]["content"].as_str().unwrap().to_lowercase().contains("not executed"));
 }
@@ -187,7 +220,10 @@ async fn a_run_can_be_stopped_before_and_after_nodes(database: Database) {
         "interrupt_before": ["step_2"], "interrupt_after": ["step_3"],
     });
     let paused = turn(&client, &thread, &body).await;
-    assert_eq!((&paused["status"], &paused["values"]["steps"]), (&json!("interrupted"), &json!(["1"])));
+    assert_eq!(
+        (&paused["status"], &paused["values"]["steps"]),
+        (&json!("interrupted"), &json!(["1"]))
+    );
     assert_eq!(list(&paused["interrupts"]).len(), 1);
     let newest = client.get(&format!("{thread}/history?limit=1")).await.json(200);
     assert_eq!(newest[0]["next"], json!(["step_2"]));
@@ -197,7 +233,10 @@ async fn a_run_can_be_stopped_before_and_after_nodes(database: Database) {
     let paused = turn(&client, &thread, &on).await;
     assert_eq!(paused["values"]["steps"], json!(["1", "2", "3"]));
     let done = turn(&client, &thread, &resume(&probe, json!(null))).await;
-    assert_eq!((&done["status"], &done["values"]["steps"]), (&json!("success"), &json!(["1", "2", "3", "4"])));
+    assert_eq!(
+        (&done["status"], &done["values"]["steps"]),
+        (&json!("success"), &json!(["1", "2", "3", "4"]))
+    );
 
     let thread = new_thread(&client).await;
     let everywhere = json!({"agent_id": "walk", "config": probe.config(), "interrupt_before": "*"});
@@ -223,7 +262,8 @@ async fn a_command_can_write_and_lead_elsewhere(database: Database) {
     });
     let done = turn(&client, &thread, &jump).await;
     assert_eq!(done["values"], json!({"k": 1, "steps": ["by hand", "4"]}));
-    let nowhere = json!({"agent_id": "walk", "config": probe.config(), "command": {"goto": ["nowhere"]}});
+    let nowhere =
+        json!({"agent_id": "walk", "config": probe.config(), "command": {"goto": ["nowhere"]}});
     let refused = client.post(&format!("{thread}/runs"), &nowhere).await.json(422);
     assert_eq!(refused["metadata"]["field"], "command.goto");
 
@@ -259,7 +299,8 @@ async fn a_review_takes_only_decisions_that_it_offers(database: Database) {
     let decisions = json!([{"type": "approve"}, {"type": "reject", "message": "keep it"}]);
     let done = turn(&client, &thread, &decide(decisions)).await;
     assert_eq!(done["status"], "success");
-    let results: Vec<_> = list(&done["messages"]).iter().filter(|one| one["role"] == "tool").collect();
+    let results: Vec<_> =
+        list(&done["messages"]).iter().filter(|one| one["role"] == "tool").collect();
     assert_eq!(results[0]["content"], "Deleted a.txt.");
     assert_eq!(results.len(), 2);
 }
@@ -274,7 +315,10 @@ async fn a_question_outlives_a_restart(database: Database) {
     let server = start(&database).await;
     let client = server.client();
     let seen = client.get(&thread).await.json(200);
-    assert_eq!((&seen["status"], &seen["interrupts"]), (&json!("interrupted"), &paused["interrupts"]));
+    assert_eq!(
+        (&seen["status"], &seen["interrupts"]),
+        (&json!("interrupted"), &paused["interrupts"])
+    );
     let ids = list(&seen["interrupts"]).iter().map(|one| (text(one, "id"), json!("late")));
     let both: serde_json::Map<_, _> = ids.collect();
     let done = turn(&client, &thread, &resume(&probe, both)).await;
