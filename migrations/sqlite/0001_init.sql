@@ -118,7 +118,8 @@ create unique index runs_idempotency on runs (owner, idempotency_key) where idem
 create index runs_due on runs (due_at, run_key) where status = 'pending';
 create index runs_leased on runs (lease_until) where status = 'running';
 create index runs_unfinished on runs (thread_key, run_key) where status in ('pending', 'running');
-create index runs_of_thread on runs (thread_key, created_at desc, run_id);
+create index runs_of_thread on runs (thread_key, run_key);
+create index runs_by_thread on runs (owner, thread_id, created_at desc, run_id);
 create index runs_by_creation on runs (owner, created_at desc, run_id);
 
 create table run_docs (

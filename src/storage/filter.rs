@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 use sqlx::types::Json;
-use sqlx::{AssertSqlSafe, FromRow};
+use sqlx::{AssertSqlSafe, FromRow, Row};
 use uuid::Uuid;
 
 use crate::domain::error::Result;
-use crate::domain::json;
+use crate::domain::ids::Owner;
+use crate::domain::json::{self, Leaf};
 use crate::domain::page::Page;
 use crate::storage::db::{Db, Pool};
 use crate::storage::error::fail;
@@ -19,32 +20,65 @@ pub(super) enum Arg {
     Json(Value),
 }
 
-/// A query under construction: `select … where` first, then conditions, then order and page.
+/// A query under construction: of one owner's rows, then conditions, then order and page.
 pub(super) struct Search {
-    sql: String,
+    /// Up to and with `where`.
+    select: &'static str,
+    /// The column that names the owner.
+    owner: &'static str,
+    conditions: String,
     args: Vec<Arg>,
     is_postgres: bool,
+    /// On SQLite, what the searched documents must have: which document, its row's key, the leaf.
+    leaves: Vec<Demand>,
+    /// The owner's index is not to be used: the rows come from a leaf.
+    start_at_leaf: bool,
 }
 
+#[derive(Clone)]
+struct Demand {
+    subject: &'static str,
+    key: &'static str,
+    leaf: Leaf,
+}
+
+/// How many rows have a leaf, counted up to a limit.
+const COUNT: &str = "select count(*) from (select 1 from leaves \
+     where subject = $1 and path = $2 and kind = $3 and text = $4 limit $5)";
+const ROWS_WITH: &str = "KEY in (select row_key from leaves \
+     where subject = 'SUBJECT' and path = ? and kind = ? and text = ?)";
+const ROW_HAS: &str = "exists (select 1 from leaves \
+     where subject = 'SUBJECT' and path = ? and kind = ? and text = ? and row_key = KEY)";
+/// A leaf that fewer rows have is where a search starts; of others, a page in order is found sooner.
+const RARE: i64 = 1000;
+
 impl Search {
-    /// `select` ends with a `where` clause that has one condition, on `first`.
-    pub(super) fn new(db: &Db, select: &str, first: Arg) -> Self {
-        Self { sql: select.to_owned(), args: vec![first], is_postgres: db.is_postgres() }
+    /// `select` ends with `where`; `owner` is the column that must be this one.
+    pub(super) fn new(db: &Db, select: &'static str, owner: &'static str, value: &Owner) -> Self {
+        Self {
+            select,
+            owner,
+            conditions: String::new(),
+            args: vec![Arg::Text(value.to_string())],
+            is_postgres: db.is_postgres(),
+            leaves: Vec::new(),
+            start_at_leaf: false,
+        }
     }
 
     /// Adds a condition; each `?` in it stands for the next of `args`.
     pub(super) fn and(&mut self, condition: &str, args: impl IntoIterator<Item = Arg>) {
-        self.sql.push_str(" and ");
+        self.conditions.push_str(" and ");
         let mut args = args.into_iter();
         for part in condition.split_inclusive('?') {
             match part.strip_suffix('?') {
                 Some(before) => {
-                    self.sql.push_str(before);
+                    self.conditions.push_str(before);
                     self.args.extend(args.next());
-                    self.sql.push('$');
-                    self.sql.push_str(&self.args.len().to_string());
+                    self.conditions.push('$');
+                    self.conditions.push_str(&self.args.len().to_string());
                 }
-                None => self.sql.push_str(part),
+                None => self.conditions.push_str(part),
             }
         }
     }
@@ -54,8 +88,8 @@ impl Search {
     pub(super) fn containing(
         &mut self,
         column: &str,
-        subject: &str,
-        key: &str,
+        subject: &'static str,
+        key: &'static str,
         pattern: &Map<String, Value>,
     ) {
         if pattern.is_empty() {
@@ -65,19 +99,42 @@ impl Search {
             self.and(&format!("{column} @> ?"), [Arg::Json(Value::Object(pattern.clone()))]);
             return;
         }
-        for leaf in json::required_leaves(pattern) {
-            let condition = format!(
-                "{key} in (select row_key from leaves where subject = '{subject}' \
-                 and path = ? and kind = ? and text = ?)"
-            );
-            let args = [leaf.path, leaf.kind.to_string(), leaf.text].map(Arg::Text);
-            self.and(&condition, args);
+        let leaves = json::required_leaves(pattern);
+        self.leaves.extend(leaves.into_iter().map(|leaf| Demand { subject, key, leaf }));
+    }
+
+    /// On SQLite: starts from the rows with the rarest leaf if there are few, else keeps to the
+    /// order of the page; the other leaves are looked up row by row.
+    async fn narrow(&mut self, pool: &Pool<'_>, what: &'static str) -> Result<()> {
+        let Pool::Lite(pool) = pool else { return Ok(()) };
+        let mut demands = std::mem::take(&mut self.leaves);
+        let mut rarest = None;
+        for (place, Demand { subject, leaf, .. }) in demands.iter().enumerate() {
+            let count = sqlx::query_scalar(COUNT).bind(subject).bind(&leaf.path);
+            let count = count.bind(leaf.kind.to_string()).bind(&leaf.text).bind(RARE);
+            let count: i64 = count.fetch_one(*pool).await.map_err(|error| fail(what, error))?;
+            if count < RARE && rarest.is_none_or(|(_, least)| count < least) {
+                rarest = Some((place, count));
+            }
         }
+        if let Some((place, _)) = rarest {
+            self.start_at_leaf = true;
+            self.demand(&demands.remove(place), ROWS_WITH);
+        }
+        demands.iter().for_each(|demand| self.demand(demand, ROW_HAS));
+        Ok(())
+    }
+
+    fn demand(&mut self, demand: &Demand, form: &str) {
+        let condition = form.replace("KEY", demand.key).replace("SUBJECT", demand.subject);
+        let leaf = demand.leaf.clone();
+        let args = [leaf.path, leaf.kind.to_string(), leaf.text].map(Arg::Text);
+        self.and(&condition, args);
     }
 
     /// Fetches a page in this order. Rows that `keep` refuses do not count.
     pub(super) async fn page<R, T>(
-        self,
+        mut self,
         pool: Pool<'_>,
         what: &'static str,
         order: &str,
@@ -90,11 +147,12 @@ impl Search {
             + Send
             + Unpin,
     {
+        self.narrow(&pool, what).await?;
         let (limit, mut skip) = (page.limit as usize, page.offset as usize);
         let mut found = Vec::new();
         let (mut start, mut chunk) = (0_usize, skip + limit);
         loop {
-            let sql = format!("{} order by {order} limit {chunk} offset {start}", self.sql);
+            let sql = format!("{} order by {order} limit {chunk} offset {start}", self.text());
             let rows: Vec<R> = self.fetch(&pool, what, sql).await?;
             let last = rows.len() < chunk;
             for row in rows {
@@ -114,6 +172,38 @@ impl Search {
             start += chunk;
             chunk = (chunk * 2).clamp(64, 4096);
         }
+    }
+
+    /// How the database would find a page: its own words.
+    pub(super) async fn plan(mut self, pool: Pool<'_>, order: &str) -> Result<Vec<String>> {
+        let what = "cannot explain the search";
+        self.narrow(&pool, what).await?;
+        let sql = format!("{} order by {order} limit 10", self.text());
+        let failed = |error| fail(what, error);
+        macro_rules! explain {
+            ($pool:expr, $explain:literal, $column:literal) => {{
+                let mut query = sqlx::query(AssertSqlSafe(format!("{} {sql}", $explain)));
+                for arg in self.args.clone() {
+                    query = match arg {
+                        Arg::Text(text) => query.bind(text),
+                        Arg::Uuid(id) => query.bind(id),
+                        Arg::Json(value) => query.bind(Json(value)),
+                    };
+                }
+                let rows = query.fetch_all($pool).await.map_err(failed)?;
+                rows.iter().map(|row| row.try_get($column).map_err(failed)).collect()
+            }};
+        }
+        match pool {
+            Pool::Pg(pool) => explain!(pool, "explain", 0),
+            Pool::Lite(pool) => explain!(pool, "explain query plan", 3),
+        }
+    }
+
+    fn text(&self) -> String {
+        // A plus sign keeps SQLite from using the column's index.
+        let plus = if self.start_at_leaf { "+" } else { "" };
+        format!("{}{plus}{} = $1{}", self.select, self.owner, self.conditions)
     }
 
     async fn fetch<R>(&self, pool: &Pool<'_>, what: &'static str, sql: String) -> Result<Vec<R>>

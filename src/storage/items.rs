@@ -23,8 +23,8 @@ const GET: &str = "select namespace, key, value, created_at, updated_at from ite
      where owner = $1 and namespace = $2 and key = $3";
 const DELETE: &str =
     "delete from items where owner = $1 and namespace = $2 and key = $3 returning item_key";
-const SEARCH: &str = "select namespace, key, value, created_at, updated_at from items \
-     where owner = $1";
+const SEARCH: &str = "select namespace, key, value, created_at, updated_at from items where ";
+const ORDER: &str = "updated_at desc, namespace, key";
 /// The namespaces in a range, each found by one look into the index.
 const NAMESPACES: &str = "with recursive found (namespace) as ( \
        select min(namespace) from items where owner = $1 and namespace >= $2 and namespace < $3 \
@@ -104,18 +104,33 @@ impl Store {
         conditions: &[Condition],
         page: Page,
     ) -> Result<Vec<Item>> {
-        let mut search = Search::new(&self.0.db, SEARCH, Arg::Text(owner.to_string()));
+        let search = self.items_below(owner, prefix, conditions);
+        let keep = |row: ItemRow| {
+            let holds = conditions.iter().all(|condition| condition.holds(&row.value.0));
+            Ok(holds.then(|| Item::from(row)))
+        };
+        search.page(self.0.db.reader(), "cannot search items", ORDER, page, keep).await
+    }
+
+    fn items_below(&self, owner: &Owner, prefix: &Labels, conditions: &[Condition]) -> Search {
+        let mut search = Search::new(&self.0.db, SEARCH, "owner", owner);
         if !prefix.0.is_empty() {
             let (from, until) = range(&prefix.path());
             search.and("namespace >= ? and namespace < ?", [Arg::Text(from), Arg::Text(until)]);
         }
         search.containing("value", docs::ITEM_VALUE, "item_key", &demanded(conditions));
-        let keep = |row: ItemRow| {
-            let holds = conditions.iter().all(|condition| condition.holds(&row.value.0));
-            Ok(holds.then(|| Item::from(row)))
-        };
-        let order = "updated_at desc, namespace, key";
-        search.page(self.0.db.reader(), "cannot search items", order, page, keep).await
+        search
+    }
+
+    /// How the database would search: for tests and for whoever wonders.
+    #[doc(hidden)]
+    pub async fn item_search_plan(
+        &self,
+        owner: &Owner,
+        prefix: &Labels,
+        conditions: &[Condition],
+    ) -> Result<Vec<String>> {
+        self.items_below(owner, prefix, conditions).plan(self.0.db.reader(), ORDER).await
     }
 
     /// Distinct namespaces in order; `*` in prefix or suffix is any one label; deeper ones are cut

@@ -34,7 +34,7 @@ macro_rules! select_runs {
 const GET: &str = select_runs!("r.owner = $1 and r.run_id = $2");
 const GET_BY_KEY: &str = select_runs!("r.run_key = $1");
 const GET_BY_ID: &str = select_runs!("r.run_id = $1");
-const SEARCH: &str = select_runs!("r.owner = $1");
+const SEARCH: &str = select_runs!("");
 const UNFINISHED: &str =
     select_runs!("r.thread_key = $1 and r.status in ('pending', 'running') order by r.run_key");
 const DELETE: &str = "delete from runs where run_key = $1 and status not in ('pending', 'running')";
@@ -137,9 +137,8 @@ impl Store {
         filter: &RunFilter,
         page: Page,
     ) -> Result<Vec<Run>> {
-        let mut search = Search::new(&self.0.db, SEARCH, Arg::Text(owner.to_string()));
+        let mut search = Search::new(&self.0.db, SEARCH, "r.owner", owner);
         if let Some(thread) = filter.thread_id {
-            // The key is what the index has; the id is what outlives the thread.
             search.and("r.thread_id = ?", [Arg::Uuid(thread.0)]);
         }
         if let Some(agent) = &filter.agent_id {

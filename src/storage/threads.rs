@@ -33,7 +33,8 @@ macro_rules! select_threads {
 
 const GET: &str = select_threads!("t.owner = $1 and t.thread_id = $2");
 const GET_BY_KEY: &str = select_threads!("t.thread_key = $1");
-const SEARCH: &str = select_threads!("t.owner = $1");
+const SEARCH: &str = select_threads!("");
+const ORDER: &str = "t.updated_at desc, t.thread_id";
 const INSERT: &str = "insert into threads (owner, thread_id, created_at, updated_at) \
      values ($1, $2, $3, $3) on conflict (owner, thread_id) do nothing returning thread_key";
 const TOUCH: &str = "update threads set updated_at = $2 where thread_key = $1";
@@ -156,12 +157,7 @@ impl Store {
         filter: &ThreadFilter,
         page: Page,
     ) -> Result<Vec<Thread>> {
-        let mut search = Search::new(&self.0.db, SEARCH, Arg::Text(owner.to_string()));
-        if let Some(status) = filter.status {
-            search.and("t.status = ?", [Arg::Text(status.as_str().to_owned())]);
-        }
-        search.containing("d.metadata", docs::THREAD_METADATA, "t.thread_key", &filter.metadata);
-        search.containing("d.state", docs::THREAD_STATE, "t.thread_key", &filter.values);
+        let search = self.threads_matching(owner, filter);
         let (metadata, values) =
             (Value::Object(filter.metadata.clone()), Value::Object(filter.values.clone()));
         let keep = |row: ThreadRow| {
@@ -169,8 +165,27 @@ impl Store {
                 holds(row.metadata.as_ref(), &metadata) && holds(row.state.as_ref(), &values);
             contained.then(|| row.into_thread()).transpose()
         };
-        let order = "t.updated_at desc, t.thread_id";
-        search.page(self.0.db.reader(), "cannot search threads", order, page, keep).await
+        search.page(self.0.db.reader(), "cannot search threads", ORDER, page, keep).await
+    }
+
+    fn threads_matching(&self, owner: &Owner, filter: &ThreadFilter) -> Search {
+        let mut search = Search::new(&self.0.db, SEARCH, "t.owner", owner);
+        if let Some(status) = filter.status {
+            search.and("t.status = ?", [Arg::Text(status.as_str().to_owned())]);
+        }
+        search.containing("d.metadata", docs::THREAD_METADATA, "t.thread_key", &filter.metadata);
+        search.containing("d.state", docs::THREAD_STATE, "t.thread_key", &filter.values);
+        search
+    }
+
+    /// How the database would search: for tests and for whoever wonders.
+    #[doc(hidden)]
+    pub async fn thread_search_plan(
+        &self,
+        owner: &Owner,
+        filter: &ThreadFilter,
+    ) -> Result<Vec<String>> {
+        self.threads_matching(owner, filter).plan(self.0.db.reader(), ORDER).await
     }
 
     /// Shallow merge. `None` if there is no such thread.

@@ -18,6 +18,7 @@ mod agent_protocol;
 mod harness;
 mod journeys;
 mod layers;
+mod plans;
 mod recovery;
 mod retention;
 mod streaming;

@@ -9,6 +9,8 @@ mod joins;
 mod owners;
 mod probe;
 mod runs;
+mod search;
+mod store;
 mod streams;
 mod threads;
 mod two_nodes;

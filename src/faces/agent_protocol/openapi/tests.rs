@@ -28,12 +28,6 @@ fn the_committed_document_is_this_programs() {
 }
 
 #[test]
-#[ignore = "writes the committed document"]
-fn write_the_committed_document() {
-    std::fs::write(root(COMMITTED), faces::openapi_json()).unwrap();
-}
-
-#[test]
 fn operation_ids_are_unique_and_references_lead_somewhere() {
     let document: Value = serde_json::from_str(&faces::openapi_json()).unwrap();
     let mut ids = BTreeSet::new();
