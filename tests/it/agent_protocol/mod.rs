@@ -1,6 +1,7 @@
 //! The Agent Protocol face, from outside.
 
 mod agents;
+mod bad_input;
 mod cancel;
 mod concurrency;
 mod history_and_branches;
