@@ -16,8 +16,10 @@
 
 mod agent_protocol;
 mod harness;
+mod histories;
 mod journeys;
 mod layers;
+mod migrations;
 mod plans;
 mod recovery;
 mod retention;
