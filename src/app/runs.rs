@@ -12,7 +12,6 @@ use crate::domain::ids::{AgentId, Namespace, RunId, ThreadId};
 use crate::domain::interrupt;
 use crate::domain::json;
 use crate::domain::page::Page;
-use crate::domain::ports::BoxFuture;
 use crate::domain::run::{CancelAction, Run, RunResult, RunSpec};
 use crate::domain::thread::{Thread, ThreadStatus};
 use crate::storage::{CancelOutcome, Created, NewRun, NewThread, OnPause, RunFilter, Target};
@@ -72,20 +71,26 @@ pub struct Finished {
 impl App {
     /// Accepts the run and answers at once. Bad input is refused here, not in the run.
     pub async fn run_start(&self, who: &Caller, start: StartRun) -> Result<Started> {
-        let created = self.accept_boxed(who, start).await?;
-        let Created { run, thread, claim, existing } = created;
-        if let Some(claim) = claim {
-            self.0.executor.start(claim);
-        }
-        Ok(Started { run, thread, existing })
+        self.accepted(who, start, |app, Created { run, thread, claim, existing }| {
+            if let Some(claim) = claim {
+                app.0.executor.start(claim);
+            }
+            Started { run, thread, existing }
+        })
+        .await
     }
 
     /// Accepts the run and waits for its end. If the future is dropped before, the run is
     /// cancelled where it says so (`on_disconnect`).
     pub async fn run_start_and_wait(&self, who: &Caller, start: StartRun) -> Result<Finished> {
-        let started = self.run_start(who, start).await?;
-        let guard = disconnect::Guard::new(self.clone(), &started.run);
-        let finished = self.wait_for(started.run).await;
+        let accepted = self.accepted(who, start, |app, Created { run, claim, .. }| {
+            if let Some(claim) = claim {
+                app.0.executor.start(claim);
+            }
+            (disconnect::Guard::new(app.clone(), &run), run)
+        });
+        let (guard, run) = accepted.await?;
+        let finished = self.wait_for(run).await;
         guard.disarm();
         finished
     }
@@ -93,15 +98,19 @@ impl App {
     /// Accepts the run and follows it from its first event. If the follow is dropped before the
     /// end, the run is cancelled where it says so.
     pub async fn run_start_and_follow(&self, who: &Caller, start: StartRun) -> Result<Follow> {
-        let Created { run, claim, .. } = self.accept_boxed(who, start).await?;
-        let guard = disconnect::Guard::new(self.clone(), &run);
-        let follow = match claim {
-            Some(claim) => {
+        let accepted = self.accepted(who, start, |app, Created { run, claim, .. }| {
+            let guard = disconnect::Guard::new(app.clone(), &run);
+            let follow = claim.map(|claim| {
                 // Followed before it starts, so that the feed is there for its first event.
-                let follow = self.follow_claimed(run, claim.first_seq - 1);
-                self.0.executor.start(claim);
+                let follow = app.follow_claimed(run.clone(), claim.first_seq - 1);
+                app.0.executor.start(claim);
                 follow
-            }
+            });
+            (guard, run, follow)
+        });
+        let (guard, run, follow) = accepted.await?;
+        let follow = match follow {
+            Some(follow) => follow,
             None => self.run_follow(who, run.id, crate::app::From::After(0)).await?,
         };
         Ok(guard.watch(follow))
@@ -153,13 +162,20 @@ impl App {
         }
     }
 
-    /// Boxed, because it is large and would lie in the future of every connection.
-    fn accept_boxed<'a>(
-        &'a self,
-        who: &'a Caller,
+    /// Accepts the run, and does `then`, in a task of their own: a caller that goes away in between
+    /// leaves no run that is claimed and not started.
+    async fn accepted<T: Send + 'static>(
+        &self,
+        who: &Caller,
         start: StartRun,
-    ) -> BoxFuture<'a, Result<Created>> {
-        Box::pin(self.accept(who, start))
+        then: impl FnOnce(&Self, Created) -> T + Send + 'static,
+    ) -> Result<T> {
+        let (app, who) = (self.clone(), who.clone());
+        let accepting = async move {
+            let created = app.accept(&who, start).await?;
+            Ok(then(&app, created))
+        };
+        self.0.executor.to_the_end(accepting).await?
     }
 
     async fn accept(&self, who: &Caller, start: StartRun) -> Result<Created> {

@@ -16,6 +16,7 @@ use crate::domain::run::CancelAction;
 use crate::domain::state::State;
 use crate::domain::thread::Thread;
 use crate::engine;
+use crate::executor::HEAD_MOVED;
 use crate::storage::{NewThread, StateUpdate, ThreadFilter};
 
 /// A thread with its current state.
@@ -85,7 +86,16 @@ impl App {
         json::refuse_nul_in("values", &filter.values)?;
         let threads = self.0.store.thread_search(&who.owner, filter, page).await?;
         let views = threads.into_iter().map(|thread| self.view(thread));
-        futures::future::try_join_all(views).await
+        let mut found = Vec::new();
+        for view in futures::future::join_all(views).await {
+            match view {
+                Ok(view) => found.push(view),
+                // Deleted since it was found.
+                Err(error) if error.fault == Fault::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
     }
 
     /// Changes metadata, state, or both together.
@@ -208,12 +218,22 @@ impl App {
         })
     }
 
-    async fn view(&self, thread: Thread) -> Result<ThreadView> {
-        let state = match thread.head {
-            Some(head) => self.0.executor.state(thread.key, head).await?,
-            None => State::default(),
-        };
-        Ok(ThreadView { thread, state })
+    /// The thread with its state. A run that is rolled back in between moves the head: then both
+    /// are read again.
+    async fn view(&self, mut thread: Thread) -> Result<ThreadView> {
+        loop {
+            let Some(head) = thread.head else {
+                return Ok(ThreadView { thread, state: State::default() });
+            };
+            match self.0.executor.state(thread.key, head).await {
+                Ok(state) => return Ok(ThreadView { thread, state }),
+                Err(error) if error.code == HEAD_MOVED => {
+                    let again = self.0.store.thread_get(&thread.owner, thread.id).await?;
+                    thread = again.ok_or_else(|| missing(thread.id))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 

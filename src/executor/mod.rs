@@ -27,13 +27,16 @@ pub use timer::SystemTimer;
 pub use work::result;
 
 use crate::domain::checkpoint::Snapshot;
-use crate::domain::error::Result;
+use crate::domain::error::{Error, Result};
 use crate::domain::ids::{CheckpointId, Namespace, RunKey, ThreadKey};
 use crate::domain::run::{CancelAction, Run};
 use crate::domain::state::State;
 use crate::executor::active::Stop;
 use crate::executor::port::{Claim, Fence, Signal};
 use crate::executor::shared::Shared;
+
+/// The code of the error for a head that is gone.
+pub const HEAD_MOVED: &str = "head_moved";
 
 /// The running half: owns the loops.
 pub struct Service {
@@ -133,6 +136,9 @@ impl Handle {
     }
 
     /// The newest snapshot of a thread whose head is `head`, to go on from.
+    ///
+    /// # Errors
+    /// [`HEAD_MOVED`] if that head is no more: a run was rolled back after the thread was read.
     pub async fn snapshot(&self, thread: ThreadKey, head: CheckpointId) -> Result<Arc<Snapshot>> {
         if let Some(snapshot) = self.shared.snapshots.at_rest(thread, head) {
             return Ok(snapshot);
@@ -140,7 +146,8 @@ impl Handle {
         let ledger = &self.shared.ledger;
         let found = ledger.snapshot(thread, &Namespace::root(), Some(head)).await?;
         let Some(snapshot) = found.map(Arc::new) else {
-            return Err(crate::domain::Error::internal("the thread's state could not be read"));
+            let public = "the thread's history was rolled back meanwhile; read it again";
+            return Err(Error::conflict(HEAD_MOVED, public));
         };
         self.shared.snapshots.put(thread, snapshot.clone());
         Ok(snapshot)
@@ -174,6 +181,16 @@ impl Handle {
     /// Resolves when a webhook may be due.
     pub async fn delivery_due(&self) {
         self.shared.deliveries.notified().await;
+    }
+
+    /// Runs `work` as a task that goes on if whoever waits for it goes away.
+    pub async fn to_the_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        let broke =
+            |error| Error::internal("the request could not be carried out").caused_by(error);
+        self.shared.tasks.spawn(work).await.map_err(broke)
     }
 
     /// Whether this node runs it now.

@@ -121,7 +121,9 @@ impl Search {
             self.start_at_leaf = true;
             self.demand(&demands.remove(place), ROWS_WITH);
         }
-        demands.iter().for_each(|demand| self.demand(demand, ROW_HAS));
+        for demand in &demands {
+            self.demand(demand, ROW_HAS);
+        }
         Ok(())
     }
 
