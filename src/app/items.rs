@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::app::{App, Caller};
 use crate::domain::error::{Error, Result};
-use crate::domain::item::{Condition, Item, Labels};
+use crate::domain::item::{self, Condition, Item, Labels};
 use crate::domain::json;
 use crate::domain::page::Page;
 
@@ -17,20 +17,20 @@ impl App {
         key: &str,
         value: &Map<String, Value>,
     ) -> Result<()> {
-        json::refuse_nul_text("key", key)?;
+        item::check_key(key)?;
         json::refuse_nul_in("value", value)?;
         let now = self.0.clock.now();
         self.0.store.item_put(&who.owner, namespace, key, value, now).await
     }
 
     pub async fn item_get(&self, who: &Caller, namespace: &Labels, key: &str) -> Result<Item> {
-        json::refuse_nul_text("key", key)?;
+        item::check_key(key)?;
         let found = self.0.store.item_get(&who.owner, namespace, key).await?;
         found.ok_or_else(|| missing(key))
     }
 
     pub async fn item_delete(&self, who: &Caller, namespace: &Labels, key: &str) -> Result<()> {
-        json::refuse_nul_text("key", key)?;
+        item::check_key(key)?;
         let found = self.0.store.item_delete(&who.owner, namespace, key).await?;
         if found { Ok(()) } else { Err(missing(key)) }
     }

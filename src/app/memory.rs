@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::domain::clock::Clock;
 use crate::domain::error::Result;
 use crate::domain::ids::Owner;
-use crate::domain::item::{Condition, Item, Labels};
+use crate::domain::item::{self, Condition, Item, Labels};
+use crate::domain::json;
 use crate::domain::page::Page;
 use crate::domain::ports::{BoxFuture, Memory};
 use crate::executor::port::Memories;
@@ -51,6 +52,9 @@ impl Memory for OwnersMemory {
         value: Map<String, Value>,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
+            Labels::new("namespace", namespace.0.clone())?;
+            item::check_key(key)?;
+            json::refuse_nul_in("value", &value)?;
             let now = self.clock.now();
             self.store.item_put(&self.owner, namespace, key, &value, now).await
         })

@@ -14,8 +14,12 @@ use crate::domain::json;
 pub struct Labels(pub Vec<String>);
 
 impl Labels {
+    /// The longest [`Labels::path`], in bytes: an index must hold it, with the key and the owner.
+    pub const MAX_PATH: usize = 1024;
+
     /// # Errors
-    /// [`Fault::Invalid`](crate::domain::Fault::Invalid) for a label that is empty or holds a NUL.
+    /// [`Fault::Invalid`](crate::domain::Fault::Invalid) for a label that is empty or holds a NUL,
+    /// and for labels that are too long together.
     pub fn new(field: &str, labels: Vec<String>) -> Result<Self> {
         for label in &labels {
             json::refuse_nul_text(field, label)?;
@@ -23,7 +27,12 @@ impl Labels {
                 return Err(Error::invalid(field, format!("{field} must not hold an empty label")));
             }
         }
-        Ok(Self(labels))
+        let labels = Self(labels);
+        if labels.path().len() > Self::MAX_PATH {
+            let why = format!("{field} must not be longer than {} bytes", Self::MAX_PATH);
+            return Err(Error::invalid(field, why));
+        }
+        Ok(labels)
     }
 
     /// One text that sorts and is searched by prefix: each label escaped and followed by `/`.
@@ -36,6 +45,19 @@ impl Labels {
         let labels = path.split_terminator('/');
         Self(labels.map(|label| label.replace("%2F", "/").replace("%25", "%")).collect())
     }
+}
+
+/// The longest key, in bytes.
+pub const MAX_KEY: usize = 1024;
+
+/// # Errors
+/// [`Fault::Invalid`](crate::domain::Fault::Invalid) for a key that is too long or holds a NUL.
+pub fn check_key(key: &str) -> Result<()> {
+    json::refuse_nul_text("key", key)?;
+    if key.len() > MAX_KEY {
+        return Err(Error::invalid("key", format!("key must not be longer than {MAX_KEY} bytes")));
+    }
+    Ok(())
 }
 
 impl fmt::Display for Labels {
