@@ -1,7 +1,5 @@
 //! A database for each test: an SQLite file, or a Postgres database of its own.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tempfile::TempDir;
 
@@ -10,8 +8,6 @@ pub struct Database {
     pub url: String,
     _folder: Option<TempDir>,
 }
-
-static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl Database {
     pub async fn sqlite() -> Self {
@@ -24,8 +20,7 @@ impl Database {
     pub async fn postgres() -> Self {
         let server = std::env::var("TEST_DATABASE_URL")
             .expect("TEST_DATABASE_URL names a Postgres server (scripts/test starts one)");
-        let ordinal = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("runloom_{}_{ordinal}", std::process::id());
+        let name = format!("runloom_{}", uuid::Uuid::new_v4().simple());
         let mut connection = PgConnection::connect(&server).await.expect("Postgres answers");
         let create = format!("create database {name}");
         sqlx::query(AssertSqlSafe(create))
