@@ -111,7 +111,7 @@ async fn finish(tx: &mut Tx, commit: &Commit, end: &End) -> Result<()> {
         .execute(c).await.map(drop))
     .map_err(|error| fail("cannot end the run", error))?;
     if let Some(values) = end.values.as_ref() {
-        docs::put_thread_state(tx, thread, values).await?;
+        docs::put_thread_states(tx, &[(thread, values)]).await?;
     }
     settle(tx, thread, run_key, meaning.thread, &asked, commit.at).await
 }

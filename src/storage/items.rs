@@ -68,7 +68,7 @@ impl Store {
         let item: i64 = in_tx!(&mut tx, c => sqlx::query_scalar(PUT).bind(owner.as_str())
             .bind(namespace.path()).bind(key).bind(Json(value)).bind(at).fetch_one(c).await)
         .map_err(|error| fail("cannot write the item", error))?;
-        docs::index(&mut tx, docs::ITEM_VALUE, item, value).await?;
+        docs::reindex(&mut tx, docs::ITEM_VALUE, &[(item, value)]).await?;
         tx.commit().await
     }
 

@@ -1,6 +1,5 @@
 //! One store over two databases: SQL text shared, the differences side by side in `dialect`.
 
-mod batch;
 mod checkpoints;
 mod claim;
 mod commit;
@@ -9,6 +8,7 @@ mod db;
 mod dialect;
 mod docs;
 mod end;
+mod ends;
 mod error;
 mod events;
 mod filter;
@@ -17,8 +17,10 @@ mod interrupts;
 mod items;
 mod notify;
 mod outbox;
+mod puts;
 mod queue;
 mod retention;
+mod rows;
 mod run_create;
 mod runs;
 mod threads;

@@ -3,12 +3,12 @@
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::error::{Error, Fault, Result};
+use crate::domain::error::{Error, Result};
 use crate::executor::port::{Commit, Signal};
 use crate::storage::db::{Db, Tx, in_tx};
 use crate::storage::error::fail;
 use crate::storage::notify::Notifier;
-use crate::storage::{Created, NewRun, batch, commit, run_create};
+use crate::storage::{Created, NewRun, commit, run_create};
 
 /// At most this many writes share a transaction.
 const TOGETHER: usize = 128;
@@ -22,6 +22,12 @@ pub(super) struct Writes(mpsc::Sender<Job>);
 enum Job {
     Commit(Box<Commit>, oneshot::Sender<Result<()>>),
     Create(Box<NewRun>, oneshot::Sender<Result<Created>>),
+}
+
+impl Job {
+    fn commit(&self) -> Option<&Commit> {
+        if let Self::Commit(commit, _) = self { Some(commit) } else { None }
+    }
 }
 
 impl Writes {
@@ -58,11 +64,7 @@ fn closing() -> Error {
 async fn keep_writing(db: Db, notifier: Notifier, mut waiting: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(TOGETHER);
     while waiting.recv_many(&mut jobs, TOGETHER).await > 0 {
-        let written = match &db {
-            Db::Pg(_) => batch::write(&db, &jobs_commits(&jobs)).await.map(wrap),
-            Db::Lite(_) => together(&db, &jobs).await,
-        };
-        match written {
+        match together(&db, &jobs).await {
             Ok(outcomes) => {
                 for (job, outcome) in jobs.drain(..).zip(outcomes) {
                     answer(&notifier, job, outcome);
@@ -84,30 +86,18 @@ enum Outcome {
     Created(Box<Result<(Created, Vec<Signal>)>>),
 }
 
-fn jobs_commits(jobs: &[Job]) -> Vec<&Commit> {
-    let mut commits = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        if let Job::Commit(commit, _) = job {
-            commits.push(&**commit);
-        }
-    }
-    commits
-}
-
-fn wrap(outcomes: Vec<Result<Vec<Signal>>>) -> Vec<Outcome> {
-    outcomes.into_iter().map(Outcome::Committed).collect()
-}
-
-/// Writes all in one transaction. One that is refused leaves nothing, and spoils nothing.
+/// Writes all in one transaction, commits first: what they free, the new runs find free. One that
+/// is refused leaves nothing, and spoils nothing.
 async fn together(db: &Db, jobs: &[Job]) -> Result<Vec<Outcome>> {
     let mut tx = db.begin().await?;
+    let commits: Vec<&Commit> = jobs.iter().filter_map(Job::commit).collect();
+    let mut committed = commit::write_all(&mut tx, &commits).await?.into_iter();
     let mut outcomes = Vec::with_capacity(jobs.len());
     for job in jobs {
         outcomes.push(match job {
-            Job::Commit(commit, _) => match commit::write(&mut tx, commit).await {
-                Err(error) if error.fault != Fault::Fenced => return Err(error),
-                outcome => Outcome::Committed(outcome),
-            },
+            Job::Commit(..) => {
+                Outcome::Committed(committed.next().unwrap_or_else(|| Err(Error::fenced())))
+            }
             Job::Create(new, _) => {
                 point(&mut tx, "savepoint job").await?;
                 let outcome = run_create::accept(&mut tx, (**new).clone()).await;

@@ -295,7 +295,7 @@ async fn insert(
     })?;
     run.key = RunKey(key);
     if !run.metadata.is_empty() {
-        docs::put_run_metadata(tx, key, &run.metadata).await?;
+        docs::put_run_metadata(tx, &[(key, &run.metadata)]).await?;
     }
     Ok(run)
 }

@@ -108,7 +108,7 @@ pub(super) async fn insert(tx: &mut Tx, new: &NewThread) -> Result<Option<i64>> 
         .bind(owner).bind(id).bind(at).fetch_optional(c).await)
     .map_err(|error| fail("cannot create the thread", error))?;
     if let Some(key) = inserted.filter(|_| !new.metadata.is_empty()) {
-        docs::put_thread_metadata(tx, key, &new.metadata).await?;
+        docs::put_thread_metadata(tx, &[(key, &new.metadata)]).await?;
     }
     Ok(inserted)
 }
@@ -238,7 +238,7 @@ pub(super) async fn merge_metadata(
     }
     let mut metadata = get_in(tx, key).await?.map(|thread| thread.metadata).unwrap_or_default();
     metadata.extend(members.clone());
-    docs::put_thread_metadata(tx, key, &metadata).await
+    docs::put_thread_metadata(tx, &[(key, &metadata)]).await
 }
 
 pub(super) async fn touch(tx: &mut Tx, key: i64, at: Ts) -> Result<()> {

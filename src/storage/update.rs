@@ -10,7 +10,7 @@ use crate::executor::port::{Segment, Signal};
 use crate::storage::db::{Tx, in_tx};
 use crate::storage::error::fail;
 use crate::storage::types::opaque;
-use crate::storage::{StateUpdate, Store, commit, docs, interrupts, threads};
+use crate::storage::{StateUpdate, Store, docs, interrupts, puts, threads};
 
 const SETTLE: &str = "update threads set status = $2, interrupts = $3, updated_at = $4, \
      seq = seq + 1 where thread_key = $1 returning seq";
@@ -34,14 +34,14 @@ impl Store {
         check_place(&mut tx, key, &update).await?;
         let kept: Vec<_> =
             locked.interrupts.into_iter().filter(|one| stays_open(one, &update)).collect();
-        commit::write_put(&mut tx, key.0, &update.put).await?;
-        commit::move_head(&mut tx, key.0, update.put.checkpoint.id.0, update.at).await?;
+        puts::checkpoints(&mut tx, &[(key.0, &update.put)]).await?;
+        puts::heads(&mut tx, &[(key.0, update.put.checkpoint.id.0, update.at)]).await?;
         interrupts::keep(&mut tx, key.0, &kept, update.at).await?;
-        docs::put_thread_state(&mut tx, key.0, &update.values).await?;
+        docs::put_thread_states(&mut tx, &[(key.0, &update.values)]).await?;
         threads::merge_metadata(&mut tx, key.0, &update.metadata).await?;
         let seq = settle(&mut tx, key.0, &kept, &update).await?;
         let segment = segment(seq, &update)?;
-        commit::write_segment(&mut tx, key.0, &segment, update.at).await?;
+        puts::log(&mut tx, &[(key.0, &segment, update.at)]).await?;
         let thread = threads::get_in(&mut tx, key.0).await?.ok_or_else(gone)?;
         tx.commit().await?;
         self.0.notifier.tell([Signal::Log(key)]);
