@@ -18,6 +18,7 @@ use crate::models::{ChatDelta, ChatModel, ChatRequest, ChatStream, ModelError, M
 const MODEL_ERROR: &str = "ModelError";
 
 pub(super) async fn run(agent: Arc<React>, state: State, cx: Cx) -> Result<Update, Halt> {
+    let agent = agent.loaded().await;
     let mut messages = state.messages();
     // The first id is the answer's.
     let repaired = history::missing_results(&messages, |ordinal| cx.message_id(ordinal + 1));

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::agents::react::React;
 use crate::agents::review::{Allowed, Decision, Review};
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::tool::Risk;
-use crate::tools::Tools;
 
 /// An agent's own rule.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -69,12 +69,12 @@ impl Policy {
 ///
 /// # Errors
 /// [`Fault::Invalid`], code `invalid_decision`.
-pub(super) fn check_edits(tools: &Tools, asked: &Value, answer: &Value) -> Result<()> {
+pub(super) fn check_edits(agent: &React, asked: &Value, answer: &Value) -> Result<()> {
     let Some(review) = Review::of(asked) else { return Ok(()) };
     let decisions = review.decisions(answer)?;
     for (place, (request, decision)) in review.action_requests.iter().zip(decisions).enumerate() {
         let Decision::Edit { args } = decision else { continue };
-        if let Err(wrong) = tools.check(&request.name, &args) {
+        if let Err(wrong) = agent.check_args(&request.name, &args) {
             let why = format!("decisions[{place}]: {wrong}");
             return Err(
                 Error::new(Fault::Invalid, "invalid_decision", why).at("command.resume.decisions")
