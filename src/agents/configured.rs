@@ -56,7 +56,7 @@ pub fn add(mut registry: Registry, described: Vec<Described>) -> Result<Registry
             break;
         }
         for one in ready {
-            match agent(&registry, one) {
+            match agent(&registry, &one) {
                 Ok(agent) => registry = registry.with(agent),
                 Err(wrong) => problems.extend(wrong),
             }
@@ -66,7 +66,7 @@ pub fn add(mut registry: Registry, described: Vec<Described>) -> Result<Registry
     if problems.is_empty() { Ok(registry) } else { Err(problems) }
 }
 
-fn agent(registry: &Registry, one: Described) -> Result<Agent, Vec<String>> {
+fn agent(registry: &Registry, one: &Described) -> Result<Agent, Vec<String>> {
     let mut problems = Vec::new();
     let id = one.id.clone();
     let mut wrong = |key: &str, what: String| problems.push(format!("agents.{id}.{key}: {what}"));
@@ -74,7 +74,7 @@ fn agent(registry: &Registry, one: Described) -> Result<Agent, Vec<String>> {
     let relabels = one.model.is_none() && one.tools.is_none() && one.subagents.is_empty();
     let template = demo::template(&id);
     if let (Some(standing), None, true) = (&standing, &template, relabels) {
-        return Ok(labelled((**standing).clone(), &one));
+        return Ok(labelled((**standing).clone(), one));
     }
     let mut react = template.unwrap_or_else(|| React::new(unavailable("it has no model")));
     let mut reason = None;
@@ -136,7 +136,7 @@ fn agent(registry: &Registry, one: Described) -> Result<Agent, Vec<String>> {
         agent.aliases.clone_from(&standing.aliases);
     }
     agent.unavailable = reason;
-    Ok(labelled(agent, &one))
+    Ok(labelled(agent, one))
 }
 
 fn labelled(mut agent: Agent, one: &Described) -> Agent {

@@ -131,7 +131,7 @@ impl Server {
     async fn call(&self, params: CallToolRequestParams) -> Result<Output, Failure> {
         let connection = self.connected().await?;
         match connection.call_tool(params).await {
-            Ok(result) => output(result),
+            Ok(result) => output(&result),
             Err(ServiceError::McpError(error)) => Err(Failure::new(error.message.into_owned())),
             Err(_) => {
                 // Nobody else's new connection is given up for this one's end.
@@ -186,7 +186,7 @@ impl Tool for Remote {
 }
 
 /// Texts as they are, anything else as its JSON.
-fn output(result: CallToolResult) -> Result<Output, Failure> {
+fn output(result: &CallToolResult) -> Result<Output, Failure> {
     let texts: Vec<String> = result.content.iter().map(text).collect();
     let content = match &result.structured_content {
         Some(structured) if texts.is_empty() => structured.to_string(),
