@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::agents::registry::Agent;
+use crate::agents::registry::{Agent, Schemas};
 use crate::domain::message::{Message, Role};
 use crate::domain::state::State;
 use crate::domain::tool::ToolSpec;
@@ -30,6 +30,8 @@ pub use policy::{Mode, Policy};
 
 const LLM_CALL: &str = "llm_call";
 const TOOL_NODE: &str = "tool_node";
+/// The channel of a final answer that follows a schema.
+const STRUCTURED: &str = "structured_response";
 /// The member of an assistant message's metadata that names the calls the caller executes.
 const CLIENT_CALLS: &str = "client_tool_calls";
 
@@ -123,7 +125,12 @@ impl React {
     /// As [`React::graph`].
     pub fn agent(self, id: &str, name: &str) -> Result<Agent, BuildError> {
         let graph = self.graph(id)?;
+        let mut schemas = Schemas::of(&graph).with_config(Mode::schema());
+        if let Some(schema) = &self.options.response_schema {
+            schemas = schemas.with_channel(STRUCTURED, schema);
+        }
         Ok(Agent::new(id, name, graph)
+            .with_schemas(schemas)
             .checked(|spec| Mode::read(&spec.config.configurable).map(drop))
             .checks_answers(move |asked, answer| policy::check_edits(&self, asked, answer)))
     }

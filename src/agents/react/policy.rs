@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::agents::react::React;
 use crate::agents::review::{Allowed, Decision, Review};
@@ -34,6 +34,14 @@ pub enum Mode {
 
 impl Mode {
     const NAME: &'static str = "approval_mode";
+
+    /// The properties of `configurable` that it is read from.
+    pub(super) fn schema() -> Value {
+        json!({Self::NAME: {
+            "enum": ["level:low", "level:medium", "level:high", "none"],
+            "description": "Which tool calls need a decision; the agent's own rule without it.",
+        }})
+    }
 
     /// # Errors
     /// [`Fault::Invalid`] naming `config.configurable.approval_mode`.

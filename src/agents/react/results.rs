@@ -45,7 +45,7 @@ pub(super) fn with_decision(mut message: Message, decision: &Decision, cx: &Cx) 
     };
     if let Some(members) = noted.as_object_mut() {
         members.insert("by".to_owned(), cx.owner().to_string().into());
-        members.insert("at".to_owned(), json!(cx.now()));
+        members.insert("at".to_owned(), cx.now().to_rfc3339().into());
         members.insert("run_id".to_owned(), json!(cx.run_id()));
     }
     message.metadata.get_or_insert_default().insert("decision".to_owned(), noted);

@@ -109,3 +109,20 @@ fn check_finds_everything_that_is_wrong() {
         assert!(told.contains(wrong), "{wrong} is not in {told}");
     }
 }
+
+#[test]
+fn every_configuration_in_the_guide_is_right() {
+    let guide = include_str!("../../../docs/agents.md");
+    let blocks: Vec<&str> =
+        guide.split("```toml").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 5);
+    for block in blocks {
+        let folder = tempfile::tempdir().unwrap();
+        let file = write(folder.path(), block);
+        let output = Command::new(env!("CARGO_BIN_EXE_runloom"))
+            .args(["check", "--config", &file])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{block}{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
