@@ -222,7 +222,7 @@ async fn a_structured_answer_is_a_value_and_must_follow_its_schema() {
         assert_eq!(outcome.state.values().get("structured_response"), kept.as_ref());
         match outcome.how {
             Ended::Failed(error) => {
-                assert_eq!((error.code.as_str(), kept), ("invalid_answer", None))
+                assert_eq!((error.code.as_str(), kept), ("invalid_answer", None));
             }
             other => assert!(kept.is_some(), "{other:?}"),
         }
