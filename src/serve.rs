@@ -1,5 +1,8 @@
 //! The program: settings become a server that listens.
 
+mod agents;
+mod models;
+
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +10,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use tokio::net::TcpListener;
 
-use crate::agents::registry::Registry;
 use crate::app::Keys;
 use crate::config::Settings;
 use crate::domain::clock::System;
@@ -84,7 +86,7 @@ fn setup(settings: &Settings) -> Result<Setup> {
     let limits = &settings.limits;
     let mut setup = Setup {
         database_url: settings.database_url.expose().to_owned(),
-        agents: agents(settings),
+        agents: agents::agents(settings)?,
         keys: keys(settings),
         webhook_client: webhook_client(settings)?,
         webhook_secret: settings.webhook_secret.clone().map(Arc::new),
@@ -106,10 +108,6 @@ fn setup(settings: &Settings) -> Result<Setup> {
         setup.http.origins = settings.playground.origins.clone().into();
     }
     Ok(setup)
-}
-
-fn agents(settings: &Settings) -> Registry {
-    if settings.demo_agents { Registry::demo() } else { Registry::new() }
 }
 
 fn keys(settings: &Settings) -> Keys {

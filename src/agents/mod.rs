@@ -3,6 +3,7 @@
 //! They are made of the engine's graphs, of models and of tools, and know neither storage nor how
 //! their runs are executed nor any protocol.
 
+pub mod configured;
 mod demo;
 mod echo;
 pub mod intake;

@@ -14,19 +14,24 @@ mod tool_node;
 
 use std::sync::Arc;
 
-use crate::agents::registry::Agent;
+use serde_json::{Map, Value, json};
+
+use crate::agents::registry::{Agent, Schemas};
 use crate::domain::message::{Message, Role};
 use crate::domain::state::State;
 use crate::domain::tool::ToolSpec;
 use crate::engine::{BuildError, END, Graph, START};
 use crate::models::ChatModel;
 use crate::models::chat::ChatOptions;
-use crate::tools::Tools;
+use crate::tools::tool::check_args;
+use crate::tools::{Failure, Tools};
 
 pub use policy::{Mode, Policy};
 
 const LLM_CALL: &str = "llm_call";
 const TOOL_NODE: &str = "tool_node";
+/// The channel of a final answer that follows a schema.
+const STRUCTURED: &str = "structured_response";
 /// The member of an assistant message's metadata that names the calls the caller executes.
 const CLIENT_CALLS: &str = "client_tool_calls";
 
@@ -48,7 +53,32 @@ pub struct React {
 #[derive(Clone)]
 pub struct Subagent {
     pub spec: ToolSpec,
-    pub graph: Arc<Graph>,
+    /// By the name that the argument `agent` gives; without it the first one is asked.
+    pub graphs: Vec<(String, Arc<Graph>)>,
+}
+
+impl Subagent {
+    /// The tool `task`, which asks one of these.
+    pub fn task(description: &str, graphs: Vec<(String, Arc<Graph>)>) -> Self {
+        let mut properties = json!({"description": {"type": "string"}});
+        if let (Some(members), true) = (properties.as_object_mut(), graphs.len() > 1) {
+            let names: Vec<&str> = graphs.iter().map(|(name, _)| name.as_str()).collect();
+            members.insert("agent".to_owned(), json!({"enum": names}));
+        }
+        let parameters = json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["description"],
+            "additionalProperties": false,
+        });
+        let (name, description) = ("task".to_owned(), description.to_owned());
+        Self { spec: ToolSpec { name, description, parameters }, graphs }
+    }
+
+    fn graph(&self, name: Option<&str>) -> Option<&Arc<Graph>> {
+        let named = |(known, _): &&(String, _)| name.is_none_or(|name| name == known);
+        self.graphs.iter().find(named).map(|(_, graph)| graph)
+    }
 }
 
 /// How much of the history the model sees; `None` is all.
@@ -95,10 +125,38 @@ impl React {
     /// As [`React::graph`].
     pub fn agent(self, id: &str, name: &str) -> Result<Agent, BuildError> {
         let graph = self.graph(id)?;
-        let tools = self.tools;
+        let mut schemas = Schemas::of(&graph).with_config(Mode::schema());
+        if let Some(schema) = &self.options.response_schema {
+            schemas = schemas.with_channel(STRUCTURED, schema);
+        }
         Ok(Agent::new(id, name, graph)
+            .with_schemas(schemas)
             .checked(|spec| Mode::read(&spec.config.configurable).map(drop))
-            .checks_answers(move |asked, answer| policy::check_edits(&tools, asked, answer)))
+            .checks_answers(move |asked, answer| policy::check_edits(&self, asked, answer)))
+    }
+
+    /// The same with the tools there are now.
+    async fn loaded(&self) -> Self {
+        Self { tools: self.tools.loaded().await, ..self.clone() }
+    }
+
+    /// A tool or subagent as the model is told of it.
+    fn spec(&self, name: &str) -> Option<ToolSpec> {
+        let subagent = self.subagents.iter().find(|one| one.spec.name == name);
+        let tool = || self.tools.get(name).map(|tool| tool.spec().clone());
+        subagent.map(|one| one.spec.clone()).or_else(tool)
+    }
+
+    /// Whether it has such a tool, as far as it is known now.
+    pub fn has(&self, name: &str) -> bool {
+        self.spec(name).is_some()
+    }
+
+    fn check_args(&self, name: &str, args: &Map<String, Value>) -> Result<(), Failure> {
+        match self.spec(name) {
+            Some(spec) => check_args(&spec, args),
+            None => Err(Failure::new(format!("there is no tool {name}"))),
+        }
     }
 }
 

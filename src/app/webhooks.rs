@@ -26,19 +26,10 @@ pub(super) fn check(field: &str, url: &str, allow_private_networks: bool) -> Res
     if !matches!(parsed.scheme(), "http" | "https") {
         return refuse("must be an http or https URL");
     }
-    if !allow_private_networks && parsed.host_str().is_some_and(is_private) {
+    if !allow_private_networks && parsed.host_str().is_some_and(net::is_private_host) {
         return refuse("must not point to a private address");
     }
     Ok(())
-}
-
-fn is_private(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse() {
-        Ok(address) => !net::is_public(address),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 #[cfg(test)]

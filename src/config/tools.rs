@@ -21,6 +21,8 @@ const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 pub struct McpSettings {
     pub transport: McpTransport,
     pub timeout_seconds: u64,
+    /// Further attempts after failures that may pass.
+    pub retries: u32,
 }
 
 /// How it is spoken to.
@@ -43,6 +45,8 @@ pub struct HttpToolSettings {
     /// A JSON Schema.
     pub parameters: Value,
     pub timeout_seconds: u64,
+    /// Further attempts after failures that may pass.
+    pub retries: u32,
     /// Of the answer, the model sees at most so much.
     pub max_bytes: usize,
 }
@@ -57,6 +61,8 @@ struct RawMcp {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     timeout_seconds: Option<u64>,
+    #[serde(default)]
+    retries: u32,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +76,8 @@ struct RawHttp {
     headers: BTreeMap<String, String>,
     parameters: Option<Value>,
     timeout_seconds: Option<u64>,
+    #[serde(default)]
+    retries: u32,
     max_bytes: Option<usize>,
 }
 
@@ -77,8 +85,9 @@ pub(super) fn read_mcp(reader: &mut Reader<'_>) -> BTreeMap<String, McpSettings>
     let given: BTreeMap<String, RawMcp> = reader.value(MCP).unwrap_or_default();
     let settled = given.into_iter().filter_map(|(name, raw)| {
         let timeout_seconds = raw.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT);
+        let retries = raw.retries;
         let transport = transport(reader, &name, raw)?;
-        Some((name, McpSettings { transport, timeout_seconds }))
+        Some((name, McpSettings { transport, timeout_seconds, retries }))
     });
     settled.collect()
 }
@@ -150,6 +159,7 @@ fn http_tool(reader: &mut Reader<'_>, name: &str, raw: RawHttp) -> HttpToolSetti
         url: raw.url,
         parameters,
         timeout_seconds: raw.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
+        retries: raw.retries,
         max_bytes: raw.max_bytes.unwrap_or(DEFAULT_MAX_BYTES),
     }
 }

@@ -15,6 +15,16 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Whether a URL's host is a private address by its own words.
+pub fn is_private_host(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse() {
+        Ok(address) => !is_public(address),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let special = address.is_loopback()

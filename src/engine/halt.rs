@@ -48,6 +48,14 @@ impl Halt {
         Self(Why::Failed(NodeError { code, message, source: None }))
     }
 
+    /// How it failed; `None` if it asks or is to stop.
+    pub fn failure(&self) -> Option<&NodeError> {
+        match &self.0 {
+            Why::Failed(error) => Some(error),
+            Why::Asks | Why::Port(_) | Why::Stopped => None,
+        }
+    }
+
     pub(crate) fn asks() -> Self {
         Self(Why::Asks)
     }

@@ -3,6 +3,10 @@
 //! Knows the domain only: what a tool may ask of a run comes in as [`Call`].
 
 pub mod builtin;
+pub mod function;
+pub mod http;
+pub mod mcp;
 pub mod tool;
 
-pub use tool::{Call, Failure, Output, Progress, Tool, Tools};
+pub use function::Function;
+pub use tool::{Call, Failure, Limits, Output, Progress, Tool, ToolSource, Tools};

@@ -18,6 +18,7 @@
 )]
 
 mod agent_protocol;
+mod agents;
 mod harness;
 mod histories;
 mod journeys;

@@ -6,7 +6,7 @@ use futures::StreamExt;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::agents::react::{CLIENT_CALLS, React, history};
+use crate::agents::react::{CLIENT_CALLS, React, STRUCTURED, history};
 use crate::domain::message::{Message, Role, Usage};
 use crate::domain::run::RunError;
 use crate::domain::state::State;
@@ -16,8 +16,11 @@ use crate::models::{ChatDelta, ChatModel, ChatRequest, ChatStream, ModelError, M
 
 /// The code of a run whose model failed.
 const MODEL_ERROR: &str = "ModelError";
+/// The code of a run whose model did not answer as it was told to.
+const INVALID_ANSWER: &str = "invalid_answer";
 
 pub(super) async fn run(agent: Arc<React>, state: State, cx: Cx) -> Result<Update, Halt> {
+    let agent = agent.loaded().await;
     let mut messages = state.messages();
     // The first id is the answer's.
     let repaired = history::missing_results(&messages, |ordinal| cx.message_id(ordinal + 1));
@@ -26,7 +29,25 @@ pub(super) async fn run(agent: Arc<React>, state: State, cx: Cx) -> Result<Updat
     let request = request(&agent, messages, client_tools, &cx);
     let answer = ask(&agent, request.clone(), &cx).await?;
     let answer = mark_clients(answer, &request.client_tools);
-    Ok(Update::new().messages(repaired).message(answer))
+    let structured = structured(&agent, &answer)?;
+    let update = Update::new().messages(repaired).message(answer);
+    Ok(match structured {
+        Some(value) => update.set(STRUCTURED, value),
+        None => update,
+    })
+}
+
+/// The value of a final answer that is to follow a schema.
+fn structured(agent: &React, answer: &Message) -> Result<Option<Value>, Halt> {
+    let calls = !answer.tool_calls.is_empty() || !answer.invalid_tool_calls.is_empty();
+    let Some(schema) = agent.options.response_schema.as_ref().filter(|_| !calls) else {
+        return Ok(None);
+    };
+    let read: Option<Value> = serde_json::from_str(&answer.text()).ok();
+    match read.filter(|value| jsonschema::is_valid(schema, value)) {
+        Some(value) => Ok(Some(value)),
+        None => Err(Halt::coded(INVALID_ANSWER, "the answer does not follow its schema")),
+    }
 }
 
 /// The caller's tools that this agent has none of the same name for: the server's win.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use crate::agents::react::React;
 use crate::agents::review::{Allowed, Decision, Review};
 use crate::domain::error::{Error, Fault, Result};
 use crate::domain::tool::Risk;
-use crate::tools::Tools;
 
 /// An agent's own rule.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -34,6 +34,14 @@ pub enum Mode {
 
 impl Mode {
     const NAME: &'static str = "approval_mode";
+
+    /// The properties of `configurable` that it is read from.
+    pub(super) fn schema() -> Value {
+        json!({Self::NAME: {
+            "enum": ["level:low", "level:medium", "level:high", "none"],
+            "description": "Which tool calls need a decision; the agent's own rule without it.",
+        }})
+    }
 
     /// # Errors
     /// [`Fault::Invalid`] naming `config.configurable.approval_mode`.
@@ -69,12 +77,12 @@ impl Policy {
 ///
 /// # Errors
 /// [`Fault::Invalid`], code `invalid_decision`.
-pub(super) fn check_edits(tools: &Tools, asked: &Value, answer: &Value) -> Result<()> {
+pub(super) fn check_edits(agent: &React, asked: &Value, answer: &Value) -> Result<()> {
     let Some(review) = Review::of(asked) else { return Ok(()) };
     let decisions = review.decisions(answer)?;
     for (place, (request, decision)) in review.action_requests.iter().zip(decisions).enumerate() {
         let Decision::Edit { args } = decision else { continue };
-        if let Err(wrong) = tools.check(&request.name, &args) {
+        if let Err(wrong) = agent.check_args(&request.name, &args) {
             let why = format!("decisions[{place}]: {wrong}");
             return Err(
                 Error::new(Fault::Invalid, "invalid_decision", why).at("command.resume.decisions")

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::agents::review::Decision;
 use crate::domain::message::{Message, ToolCall, ToolStatus};
+use crate::engine::Cx;
 use crate::tools::Failure;
 
 /// What a tool came to; a failure is a result too, and the model may try otherwise.
@@ -34,14 +35,19 @@ pub(super) fn responded(id: &str, call: &ToolCall, text: &str) -> Message {
     Message::tool(id, &*call.id, &*call.name, text)
 }
 
-/// Notes what was decided.
-pub(super) fn with_decision(mut message: Message, decision: &Decision) -> Message {
-    let noted = match decision {
+/// Notes what was decided, by whom, when, and in which run the answer came.
+pub(super) fn with_decision(mut message: Message, decision: &Decision, cx: &Cx) -> Message {
+    let mut noted = match decision {
         Decision::Approve => json!({"type": "approve"}),
         Decision::Edit { args } => json!({"type": "edit", "args": args}),
         Decision::Reject { message } => json!({"type": "reject", "message": message}),
         Decision::Respond { .. } => json!({"type": "respond"}),
     };
+    if let Some(members) = noted.as_object_mut() {
+        members.insert("by".to_owned(), cx.owner().to_string().into());
+        members.insert("at".to_owned(), cx.now().to_rfc3339().into());
+        members.insert("run_id".to_owned(), json!(cx.run_id()));
+    }
     message.metadata.get_or_insert_default().insert("decision".to_owned(), noted);
     message
 }

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::agents::react::React;
 use crate::agents::registry::{Agent, Registry};
 use crate::domain::checkpoint::Answers;
 use crate::domain::message::{Message, Role, ToolStatus};
+use crate::domain::ports::BoxFuture;
 use crate::domain::state::State;
 use crate::engine::memory::World;
 use crate::engine::{Begin, Ended, Outcome, Update, drive};
+use crate::models::{ChatDelta, ChatModel, ChatRequest, ChatStream, ModelError};
 
 fn agent(id: &str) -> Arc<Agent> {
     Registry::demo().get(id).unwrap()
@@ -105,7 +108,9 @@ async fn a_deletion_waits_for_a_decision() {
     assert_eq!(outcome.how, Ended::Done);
     let messages = outcome.state.messages();
     assert_eq!(messages[2].text(), "Deleted a.txt.");
-    assert_eq!(messages[2].metadata.as_ref().unwrap()["decision"], json!({"type": "approve"}));
+    let kept = &messages[2].metadata.as_ref().unwrap()["decision"];
+    assert_eq!((&kept["type"], &kept["by"]), (&json!("approve"), &json!("default")));
+    assert!(kept["at"].as_str().unwrap().starts_with("2023-11-14T22:13:20"), "{kept}");
     assert_eq!(messages[3].text(), "Deleted a.txt.");
 }
 
@@ -184,4 +189,42 @@ async fn a_call_of_a_client_tool_ends_the_run_until_its_result_comes() {
     let begin = Begin { at: world.world.newest(), input, ..Begin::default() };
     let outcome = world.drive(&agent, begin).await;
     assert_eq!(outcome.state.messages().pop().unwrap().text(), "The blue one.");
+}
+
+/// Answers with a fixed text.
+struct Says(&'static str);
+
+impl ChatModel for Says {
+    fn name(&self) -> &'static str {
+        "says"
+    }
+
+    fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        let deltas = [Ok(ChatDelta::Text(self.0.to_owned()))];
+        Box::pin(async move { Ok(Box::pin(futures::stream::iter(deltas)) as ChatStream) })
+    }
+}
+
+#[tokio::test]
+async fn a_structured_answer_is_a_value_and_must_follow_its_schema() {
+    for (said, kept) in
+        [(r#"{"n": 1}"#, Some(json!({"n": 1}))), (r#"{"n": "x"}"#, None), ("n", None)]
+    {
+        let mut react = React::new(Arc::new(Says(said)));
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        react.options.response_schema = Some(schema);
+        let agent = react.agent("a", "A").unwrap();
+        assert_eq!(
+            agent.schemas.state["properties"]["structured_response"]["type"],
+            json!("object")
+        );
+        let outcome = say(&Caller::default(), &agent, "go").await;
+        assert_eq!(outcome.state.values().get("structured_response"), kept.as_ref());
+        match outcome.how {
+            Ended::Failed(error) => {
+                assert_eq!((error.code.as_str(), kept), ("invalid_answer", None));
+            }
+            other => assert!(kept.is_some(), "{other:?}"),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use serde_json::Map;
 
-use crate::agents::react::{React, calling, is_clients, policy::Mode, results};
+use crate::agents::react::{React, Subagent, calling, is_clients, policy::Mode, results};
 use crate::agents::review::{ActionRequest, Decision, Review, ReviewConfig};
 use crate::domain::event::Cause;
 use crate::domain::message::{Message, ToolCall};
@@ -18,10 +18,12 @@ use crate::domain::ports::BoxFuture;
 use crate::domain::state::State;
 use crate::domain::tool::Risk;
 use crate::engine::{Cx, Halt, Update};
+use crate::tools::tool::check_args;
 use crate::tools::{Call, Failure, Progress};
 
 pub(super) async fn run(agent: Arc<React>, state: State, cx: Cx) -> Result<Update, Halt> {
     let Some(message) = calling(&state) else { return Ok(Update::new()) };
+    let agent = agent.loaded().await;
     let mode = Mode::read(cx.configurable())?;
     let calls: Vec<Planned> = message
         .tool_calls
@@ -59,9 +61,10 @@ struct Planned<'a> {
 impl<'a> Planned<'a> {
     fn new(agent: &React, mode: Mode, place: usize, call: &'a ToolCall, cx: &Cx) -> Self {
         let tool = agent.tools.get(&call.name);
-        let risk = tool.map_or(Risk::None, |tool| tool.risk());
-        let description = tool.map(|tool| tool.spec().description.clone()).unwrap_or_default();
-        let allowed = tool.and_then(|_| agent.policy.asks(mode, &call.name, risk));
+        let risk = tool.as_ref().map_or(Risk::None, |tool| tool.risk());
+        let spec = agent.spec(&call.name);
+        let description = spec.as_ref().map(|spec| spec.description.clone()).unwrap_or_default();
+        let allowed = spec.and_then(|_| agent.policy.asks(mode, &call.name, risk));
         let review = allowed.map(|allowed_decisions| {
             let (name, args) = (call.name.clone(), call.args.clone());
             let config = ReviewConfig { action_name: call.name.clone(), allowed_decisions };
@@ -123,7 +126,7 @@ impl Node<'_> {
                 self.told(planned, results::responded(id, call, message)).await
             }
         };
-        Ok(results::with_decision(result, &decision))
+        Ok(results::with_decision(result, &decision, self.cx))
     }
 
     /// Shows a result that no tool made.
@@ -142,7 +145,7 @@ impl Node<'_> {
         let call = planned.call;
         let shown = self.cx.tool(&*call.id, &*call.name, args.clone().into()).await;
         let outcome = match self.agent.subagents.iter().find(|sub| sub.spec.name == call.name) {
-            Some(subagent) => self.ask_subagent(call, &subagent.graph, &args).await?,
+            Some(subagent) => self.ask_subagent(call, subagent, &args).await?,
             None => self.call_tool(planned, args, &shown).await,
         };
         let result = results::of(&planned.result_id, call, outcome);
@@ -157,42 +160,56 @@ impl Node<'_> {
         shown: &crate::engine::ToolCall,
     ) -> Result<String, Failure> {
         let name = &planned.call.name;
-        let Some(tool) = self.agent.tools.get(name) else {
-            return Err(Failure::new(format!("there is no tool {name}")));
-        };
-        self.agent.tools.check(name, &args)?;
         let (cx, progress) = (self.cx, Shown(shown));
-        let output = tool.call(Call {
-            id: &planned.call.id,
-            args,
-            owner: cx.owner(),
-            thread_id: cx.thread_id(),
-            run_id: cx.run_id(),
-            state: self.state,
-            memory: cx.memory(),
-            configurable: cx.configurable(),
-            idempotency_key: planned.idempotency_key.clone(),
-            progress: &progress,
-        });
+        let output = self.agent.tools.call(
+            name,
+            Call {
+                id: &planned.call.id,
+                args,
+                owner: cx.owner(),
+                thread_id: cx.thread_id(),
+                run_id: cx.run_id(),
+                state: self.state,
+                memory: cx.memory(),
+                configurable: cx.configurable(),
+                idempotency_key: planned.idempotency_key.clone(),
+                progress: &progress,
+            },
+        );
         output.await.map(|output| output.content)
     }
 
-    /// Runs another agent's graph on the task; its last words are the result.
+    /// Runs another agent's graph on the task; its last words are the result, and so is its
+    /// failure.
     async fn ask_subagent(
         &self,
         call: &ToolCall,
-        graph: &Arc<crate::engine::Graph>,
+        subagent: &Subagent,
         args: &Map<String, serde_json::Value>,
     ) -> Result<Result<String, Failure>, Halt> {
-        let Some(task) = args.get("description").and_then(serde_json::Value::as_str) else {
-            return Ok(Err(Failure::new("description must be a text")));
+        if let Err(wrong) = check_args(&subagent.spec, args) {
+            return Ok(Err(wrong));
+        }
+        let text = |name| args.get(name).and_then(serde_json::Value::as_str);
+        let Some(graph) = subagent.graph(text("agent")) else {
+            return Ok(Err(Failure::new("there is no such agent")));
         };
         let id = format!("{}:task", call.id);
+        let task = text("description").unwrap_or_default();
         let input = Update::new().message(Message::user(id, task));
         let cause = Cause::ToolCall { call_id: call.id.as_str().into() };
-        let state = self.cx.run_subgraph(graph, &*call.id, input, cause).await?;
-        let last = state.messages().pop();
-        Ok(Ok(last.map(|message| message.text()).unwrap_or_default()))
+        match self.cx.run_subgraph(graph, &*call.id, input, cause).await {
+            Ok(state) => {
+                let last = state.messages().pop();
+                Ok(Ok(last.map(|message| message.text()).unwrap_or_default()))
+            }
+            Err(halt) => match halt.failure() {
+                Some(error) => {
+                    Ok(Err(Failure::new(format!("the agent failed: {}", error.message))))
+                }
+                None => Err(halt),
+            },
+        }
     }
 }
 
